@@ -15,7 +15,7 @@ export type Log = (event: LogEvent) => void;
 export interface CallEnd {
 	readonly tool: string;
 	readonly request?: string | number | undefined;
-	/** A secret: whoever knows it can use the session. */
+	/** A secret: with it, anyone can use the session. */
 	readonly session?: string | undefined;
 	readonly principal?: string | undefined;
 	/**

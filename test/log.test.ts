@@ -43,7 +43,7 @@ it("as JSON: a line for each call, with sizes and ids, and for each wanted event
 	expect(log.lines.join()).not.toContain("5f0c2f6e");
 });
 
-it("as JSON: every entry is one line, whatever a client calls its request", () => {
+it("as JSON: every entry is one line, with any name of a client's request", () => {
 	const log = logOf("json");
 	log.onCallEnd({ ...end, request: `a\n"b\u2028${"x".repeat(1_000)}` });
 	expect(log.lines[0]).not.toMatch(/[\n\r\u2028\u2029]/);

@@ -99,7 +99,7 @@ export interface Archive {
 	readonly read: <T>(ref: string, consume: (pieces: AsyncIterable<string>) => Promise<T>) => Promise<Read<T>>;
 	/** Oldest first. */
 	readonly find: (toolCallId: string) => Promise<readonly Listing[]>;
-	/** In no particular order. May miss originals that are added or removed meanwhile. */
+	/** In no particular order. May miss originals that are added or removed during it. */
 	readonly list: () => AsyncIterable<Listing>;
 	/** Texts of at most `mostBytes`, the last used first. Marks none as used. */
 	readonly scan: (mostBytes: number) => AsyncIterable<Scanned>;

@@ -26,7 +26,7 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	 * the disk: before this returns, or soon after.
 	 */
 	readonly write: (entries: readonly Entry[], syncs: "before" | "after") => Promise<void>;
-	/** Of texts with these first digits. For those of an older form, omits the hashes that had another form. */
+	/** Hashes of texts with these first digits. For digits of an older form, omits the hashes that had another form. */
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
 	/** Marks the bytes as used; `undefined` if nothing is stored. Read the stream to its end. */
 	readonly read: (hash: string) => Promise<AsyncIterable<Buffer> | undefined>;

@@ -145,7 +145,7 @@ interface Writing {
 	/** By file, the time of its last change (ctime) when its content was last read and found right. */
 	readonly checked: Map<string, number>;
 	readonly now: () => number;
-	/** Of texts that were stored without waiting for the disk. */
+	/** The syncing of texts that were stored without waiting for the disk. */
 	syncing: Promise<unknown>;
 }
 

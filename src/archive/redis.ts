@@ -181,7 +181,7 @@ async function* piecesOf(connection: RedisConnection, key: string): AsyncGenerat
 	}
 }
 
-/** Lists keys in pages. A key that is written meanwhile may be missing or come twice. */
+/** Lists keys in pages. A key that is written during the listing may be missing or come twice. */
 async function* scanKeys(connection: RedisConnection, pattern: string): AsyncGenerator<readonly string[]> {
 	let cursor = "0";
 	do {

@@ -317,7 +317,7 @@ function excerpt(segment: Segment, from: number, to: number): string {
 /** More characters than any token has: the longest of o200k_base are 128 spaces. */
 const longestToken = 128;
 
-/** A token may span the place where two texts meet. Text that is this many characters away hardly changes it. */
+/** A token may span the place where two texts meet. Text this many characters away barely changes it. */
 const neighbourhood = 1000;
 
 /** A budget for joined texts, each counted with its neighbourhood only; `fitWhole` counts the result once more. */

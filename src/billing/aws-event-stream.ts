@@ -1,6 +1,6 @@
 import { objectOf, stringAt } from "../json-text/value.ts";
 
-/** Of a frame: its length and that of its headers, four bytes each, and a checksum of both. */
+/** The start of a frame: its length and the length of its headers, four bytes each, and a checksum of both. */
 const preludeBytes = 12;
 const checksumBytes = 4;
 

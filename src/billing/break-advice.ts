@@ -24,12 +24,12 @@ function adviceOnServer(server: string, times: number): string {
 
 const advices: Readonly<Record<string, string | undefined>> = {
 	pause:
-		"Come back within the time that the cache lives; `palimpsest proxy --keep-warm` keeps that of Anthropic through short pauses.",
+		"Continue before the cache expires; `palimpsest proxy --keep-warm` keeps Anthropic's cache through short pauses.",
 	model: "Change the model at the start of a conversation, or ask the other model in a subagent.",
-	tools: "Choose tools and modes before a conversation starts: each change writes all of it again.",
+	tools: "Choose tools and modes before a conversation starts: each change makes the provider write all of it again.",
 	system: "Keep the time, the date and whatever else changes out of the system prompt.",
 	prompt_start: "Change tools and settings before a conversation starts, and keep the time out of the system prompt.",
 	effort:
-		"Set the effort, the thinking and the format of answers at the start of a conversation; for Claude, send the first image there.",
+		"Set the effort, the thinking and the format of answers at the start of a conversation; for Claude, send the first image then too.",
 	earlier_message: "Your program rewrites its own history: look for its setting that clears or trims old results.",
 };

@@ -29,7 +29,7 @@ export interface CacheBreak {
 	readonly cause: BreakCause;
 	/** A phrase without any text of the conversation. */
 	readonly detail: string;
-	/** Of the provider: sent before and again, and not read. */
+	/** In tokens of the provider: sent before and again, and not read. */
 	readonly tokens: number;
 	/** The MCP servers whose tools changed. */
 	readonly servers: readonly string[];
@@ -165,7 +165,7 @@ function cachedBy(usage: Usage, { caching }: CacheTerms): number {
 	return caching === "asked" || cacheWrite > 0 ? cacheRead + cacheWrite : promptTokens(usage);
 }
 
-/** Of the parts that were sent before, wherever. Of a changed head, most comes again. */
+/** Tokens of the parts that were sent before, in any place. Most of a changed head comes again. */
 function tokensAgain(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
 	const known = new Set(before.map(({ key }) => key));
 	const [head, headBefore] = [parts[0], before[0]];
@@ -236,7 +236,7 @@ function breakOnResume(now: SeenRequest, compared: Comparison): CacheBreak | und
 }
 
 function pauseText(pause: number | undefined, { lifetime }: CacheTerms): string {
-	const lives = `the cache lives ${minutes(lifetime)}`;
+	const lives = `the cache lasts ${minutes(lifetime)}`;
 	return pause === undefined ? lives : `${minutes(pause)} since the last request; ${lives}`;
 }
 

@@ -8,7 +8,7 @@ export interface ObservedCaching {
 	readonly reads: boolean;
 	/** Whether one did that no `cache_control` had asked for. */
 	readonly readsUnasked: boolean;
-	/** Requests with a long repeated prefix of which nothing was read. */
+	/** Requests with a long repeated prefix, without a token read. */
 	readonly misses: number;
 }
 

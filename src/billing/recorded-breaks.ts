@@ -21,9 +21,9 @@ export interface RecordedBreak {
 	readonly cause: RecordedCause;
 	/** A phrase without any text of the session. */
 	readonly detail: string;
-	/** Of the call before, and not read. At most those that came again: a record does not tell what a compaction left. */
+	/** Tokens of the call before that were not read. At most those sent again: a record does not show what a compaction left. */
 	readonly tokens: number;
-	/** What they cost more than reading them; `undefined` if the price of the model is unknown. */
+	/** Their cost above that of reading them; `undefined` if the price of the model is unknown. */
 	readonly usd: number | undefined;
 	/** MCP servers whose tools changed. */
 	readonly servers: readonly string[];
@@ -128,7 +128,7 @@ function causeOf(
 	if (seconds > lifetime)
 		return {
 			cause: "pause",
-			detail: `${duration(seconds)} since the call before; the cache lives ${duration(lifetime)}`,
+			detail: `${duration(seconds)} since the call before; the cache lasts ${duration(lifetime)}`,
 		};
 	const compacted = event("compaction");
 	if (compacted || (!before.isSent && now.isSent))
@@ -170,7 +170,7 @@ function reasoningLeftOut({ now, turn }: Between, { messages }: Transcript): Fou
 	// Anthropic may find no entry there, and then reads the tools and the system prompt alone.
 	const least = now.isClaude ? 0 : turn.usage.inputTokens * (1 - errorShare) - leastTokens;
 	if (!hasReasoned || now.usage.cachedTokens < least) return undefined;
-	return { cause: "reasoning", detail: "that of the last turn was left out" };
+	return { cause: "reasoning", detail: "the reasoning of the last turn was left out" };
 }
 
 /** OpenAI keeps its cache on several machines, so less may be read than what came before that reasoning. */
@@ -182,8 +182,8 @@ function shrunkReasoning({ before, now }: Between, { messages }: Transcript): Fo
 }
 
 /**
- * A message of the user before which not even half of the first prompt was read, of a provider that hardly ever loses its cache in
- * the middle of a turn of this session: another beginning was sent.
+ * At a message of the user, less than half of the first prompt was read. The provider rarely loses its cache in the middle of
+ * a turn of this session, so another beginning was sent.
  */
 function promptStart({ now, first }: Between, inTurns: () => CallsInTurns): Found | undefined {
 	if (!now.isPrompt || now.usage.cachedTokens >= first.usage.inputTokens / 2) return undefined;
@@ -213,8 +213,8 @@ function isFoundAgain({ before, now, next }: Pick<Between, "before" | "now" | "n
 }
 
 /**
- * A call in the middle of a turn whose prompt grew by at least what was added, and that the next one read whole: a program
- * that keeps its prompt from call to call has not changed it for one alone.
+ * A call in the middle of a turn. Its prompt grew by at least the added text, and the next call read it whole: a program that
+ * keeps its prompt from call to call does not change it for one call alone.
  */
 function providerMiss(between: Between, inTurns: () => CallsInTurns, transcript: Transcript): Found | undefined {
 	if (isFoundAgain(between)) return { cause: "provider", detail: "the next call read the earlier cache again" };
@@ -250,7 +250,7 @@ function callsInTurns(calls: readonly Call[]) {
 const mostCharsPerToken = 6;
 const leastStable = 0.75;
 
-/** Of the answer and the results between two calls, without reasoning. */
+/** Characters of the answer and the results between two calls, without reasoning. */
 function charsAdded(before: Call, now: Call, { messages }: Transcript): number {
 	return messages.slice(before.message, now.message).reduce((sum, { counted, results }) => {
 		const chars = counted.reduce((all, text) => all + text.length, 0);

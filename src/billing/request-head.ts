@@ -32,7 +32,7 @@ const mostTools = 500;
 export const billingHeader = "x-anthropic-billing-header:";
 
 /**
- * Reads the head of a request in any of the APIs. Breakpoints are no part of it, since moving one changes no prompt. The
+ * Reads the head of a request in any of the APIs. Breakpoints are not part of it, since moving one changes no prompt. The
  * tools of the head before are taken over if they are the same.
  */
 export function headOf(
@@ -65,7 +65,7 @@ function startOf(text: string): string {
 }
 
 /**
- * The settings whose change a provider's cache does not survive: for Anthropic those of
+ * The settings that break a provider's cache when they change: for Anthropic those of
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching ("What invalidates the cache"), for OpenAI the effort, the
  * format of the answer and the key of the cache (https://developers.openai.com/api/docs/guides/prompt-caching).
  */

@@ -88,7 +88,7 @@ function startReading() {
 	};
 }
 
-/** Of Codex for a turn; of pi and Claude Code where a user changes it. */
+/** Codex records it for a turn, pi and Claude Code where a user changes it. */
 function effortOf(record: JsonObject): unknown {
 	if (record.type === "turn_context") return objectOf(record.payload).effort;
 	if (record.type === "thinking_level_change") return record.thinkingLevel;

@@ -16,7 +16,7 @@ export interface RequestParts {
 
 interface BilledRequest {
 	readonly parts: RequestParts;
-	/** Those of the last request of the conversation; `undefined` for the first that we see. */
+	/** The parts of the last request of the conversation; `undefined` for the first that we see. */
 	readonly before: RequestParts | undefined;
 	/** The provider's usage of the sent request; `undefined` if it reports none. */
 	readonly usage: Usage | undefined;
@@ -34,15 +34,15 @@ interface UneditedBill {
 	readonly billed: number;
 	/** Tokens that were sent before and again, in those of the provider; 0 if its cache had expired. */
 	readonly repeated: number;
-	/** Whether the bill hangs on a loss of the cache of which no cause is known. */
+	/** Whether the bill depends on a loss of the cache without a known cause. */
 	readonly isUnexplained: boolean;
 }
 
 /**
- * The bill that the request would have had unedited. It would have read from the cache what it shares with the unedited
- * request before it. If the provider has read more than is known to be repeated (in the first request, or after a pause
- * that its cache outlived), or has lost repeated tokens, the unedited request is taken to read the same messages. Tokens
- * that are not read cost as much as in the sent request.
+ * The bill of the request if it had not been edited. It would read from the cache the part that it shares with the unedited
+ * request before it. The provider may read more than the known repeated part (in the first request, or after a pause that
+ * its cache outlived), or lose repeated tokens: then the unedited request is taken to read the same messages. Tokens that
+ * are not read cost as much as in the sent request.
  */
 export function billUnedited(request: BilledRequest): UneditedBill {
 	const { parts, before, usage, scale, terms, isCold } = request;
@@ -84,7 +84,7 @@ export function estimatedBill(request: Omit<BilledRequest, "usage">): number {
 	return (cached * cache_read + (whole - cached) * cache_write) * scale * factor;
 }
 
-/** Of a conversation that another process has sent, all but the last turn is there. */
+/** If another process has sent the conversation, all but the last turn is in the cache. */
 function expectedRead({ parts, before, isCold, isResumed }: Omit<BilledRequest, "usage">): number {
 	if (isCold) return 0;
 	if (before) return commonTokens(parts.sent, before.sent);

@@ -32,7 +32,7 @@ export interface BehindProxy {
 	readonly keep?: "private" | undefined;
 	/** For temporary files. */
 	readonly folder: string;
-	/** Of the proxy. */
+	/** The address of the proxy. */
 	readonly address: string;
 }
 
@@ -74,7 +74,7 @@ export async function startBehind(
 	const keepFiles = async () => {
 		if (linkedFolder === undefined) return;
 		const rest = await keepNewEntries(linkedFolder, folder, [...Object.keys(files), ...ownCommands]);
-		if (rest !== undefined) say(`some files of ${title} cannot be moved to ${linkedFolder}: they are in ${rest}`);
+		if (rest !== undefined) say(`some files of ${title} could not be moved to ${linkedFolder}: they are in ${rest}`);
 	};
 	return { child, started, ended, keepFiles };
 }

@@ -36,9 +36,9 @@ export function breaksText(causes: readonly (BreakSums & { readonly advice: read
 	]);
 	const advice = causes.flatMap(({ advice }) => advice.map(shownName));
 	const notes = [
-		"tokens again: sent before and again, and not read from the cache; US dollars: what they cost more than reading them.",
+		"tokens again: sent in both requests, and not read from the cache; US dollars: their cost above that of reading them.",
 		...(sums.unpriced_breaks > 0
-			? [`${whole(sums.unpriced_breaks)} of models whose price is unknown: in no dollars.`]
+			? [`${whole(sums.unpriced_breaks)} of models without a known price: not in the dollars.`]
 			: []),
 	];
 	return `${[...table.map((line) => line.trimEnd()), "", ...notes, ...(advice.length > 0 ? ["", ...advice] : [])].join("\n")}\n`;

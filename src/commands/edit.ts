@@ -125,7 +125,7 @@ const nobodyToAsk =
 	'A summary is needed, and no model is available. Name one with PALIMPSEST_LLM_URL and PALIMPSEST_LLM_MODEL; or write the summary yourself: --request prints its prompt, and --summary FILE --summary-token TOKEN inserts it; or set compaction.answered_by=["none"] to drop old messages instead.';
 
 const nothingToSummarise =
-	"There is nothing to summarise: apart from the task and the newest messages, which stay, there is no message, or only a summary.";
+	"Nothing to summarise: between the task and the newest messages, which stay, there are no messages, or only a summary.";
 
 function refuse(message: string): never {
 	throw new PalimpsestError("invalid_argument", message);

@@ -10,10 +10,10 @@ export function withFigures(command: Command): Command {
 export function addFiguresCommands(program: Command): void {
 	program
 		.command("stats")
-		.description("Print what the requests of this machine have cost, and what was saved.")
+		.description("Print the cost of this machine's requests, and the savings.")
 		.option("--days <count>", "days up to now", aboveZero, 30)
 		.addOption(new Option("--by <what>", "sum by").choices(["day", "project", "program", "model"]).default("day"))
-		.option("--breaks", "why the providers' caches broke, what that cost, and what to do")
+		.option("--breaks", "the causes of cache breaks, their cost, and advice")
 		.option("--json", "as JSON")
 		.action(async (options) => (await import("./stats.ts")).stats(options));
 

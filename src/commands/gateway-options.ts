@@ -4,8 +4,8 @@ import { aboveZero, addArchiving, repeatable } from "./usage.ts";
 
 /** The command line loads this file for its help, so it loads nothing that serves. */
 export function addGatewayCommand(program: Command): void {
-	const stands = "Stand between a host and another MCP server, and shorten its large results.";
-	addArchiving(program, "gateway <server> [parameters...]", stands)
+	const description = "Run between a host and another MCP server, and shorten its large results.";
+	addArchiving(program, "gateway <server> [parameters...]", description)
 		.usage("[options] (-- <command> [parameters...] | <url>)")
 		.option(
 			"--max-tokens <count>",
@@ -21,7 +21,7 @@ export function addGatewayCommand(program: Command): void {
 		.option("--except <names>", "tools to leave out, separated by commas")
 		.option("--describe-max <count>", "most characters of a tool's description", aboveZero)
 		.addOption(
-			new Option("--recall <by>", "what reads originals: a tool that is added, or the host's own palimpsest server")
+			new Option("--recall <by>", "the reader of originals: an added tool, or the host's own palimpsest server")
 				.choices(["tool", "server"])
 				.default("tool"),
 		)

@@ -11,7 +11,7 @@ interface Wrapping {
 	readonly host: WritableHost;
 	readonly gateway: GatewayOption;
 	readonly start: ServerStart;
-	/** Of `palimpsest gateway`. */
+	/** Options of `palimpsest gateway`. */
 	readonly options: readonly string[];
 }
 
@@ -19,7 +19,7 @@ interface Wrapping {
 export function withGateways(text: string, { host, gateway, start, options }: Wrapping): string {
 	const servers = enteredServers(text, host);
 	const chosen = chosenServers(servers, gateway);
-	for (const { name, kind } of chosen) if (kind in unwrappable) say(`left ${name} as it is: ${unwrappable[kind]}`);
+	for (const { name, kind } of chosen) if (kind in unwrappable) say(`left ${name} unchanged: ${unwrappable[kind]}`);
 	const own = servers.find(({ kind }) => kind === "own");
 	const all = [...(own ? ownServerOptions(own, options) : []), ...options];
 	return chosen

@@ -61,7 +61,7 @@ export async function install(name: string | undefined, options: InstallOptions)
 	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
 		show(entryByHand(host, start));
-		say(`put these lines into ${files.join(", ")}: its comments would be lost if we did. ${host.afterwards}`);
+		say(`add these lines to ${files.join(", ")} by hand; a rewritten file would lose its comments. ${host.afterwards}`);
 		return;
 	}
 	const change = (text = "") => enterServer(text, host, start);
@@ -77,7 +77,7 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
-		say(`take the lines below ${host.key.join(": ")}: out of ${files.join(", ")}`);
+		say(`remove the lines below ${host.key.join(": ")}: from ${files.join(", ")} by hand`);
 		return;
 	}
 	const { gateway } = options;
@@ -103,7 +103,7 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 	if (!isWritable(host)) {
 		const line = [start.command, ...start.args, "gateway", "--", "COMMAND", "ARGUMENTS"].join(" ");
 		say(
-			`change ${files.join(", ")} by hand, since its comments would be lost if we did. The command of a server: ${line}`,
+			`change ${files.join(", ")} by hand; a rewritten file would lose its comments. The command of a server: ${line}`,
 		);
 		return;
 	}

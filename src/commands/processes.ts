@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 
-/** Those that a process on the platform can be sent and can listen to. */
+/** The signals that a process on the platform can get and listen to. */
 function signalsOf(platform: NodeJS.Platform): readonly NodeJS.Signals[] {
 	return platform === "win32" ? passedOn.slice(0, 3) : passedOn;
 }

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import { withoutControls, withoutCredentials } from "../errors.ts";
-import { commandHookHosts, hookHosts } from "../hosts/hosts.ts";
+import { commandHookHosts, hookHosts, launchedPrograms } from "../hosts/hosts.ts";
 import { logKinds } from "../log.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
@@ -81,7 +81,7 @@ export function createProgram(): Command {
 	return program;
 }
 
-function withWindow(command: Command, model = "model whose window and tokenizer count"): Command {
+function withWindow(command: Command, model = "model for the window and the tokenizer"): Command {
 	return command
 		.option("--model <name>", model)
 		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
@@ -94,7 +94,7 @@ function addServeCommand(program: Command): void {
 		.description("Serve MCP on standard input and output (palimpsest without a command does this), or over HTTP.");
 	withArchive(withPolicy(serve))
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
-		.option("--public-url <url>", "URL under which clients reach it, such as the https://host of a proxy")
+		.option("--public-url <url>", "URL that clients use, such as the https://host of a proxy")
 		.option("--stateless", "serve without sessions, for several processes behind a load balancer")
 		.option("--auth-tokens <file>", "file of the accepted tokens: lines of NAME:TOKEN or NAME:sha256:HEX")
 		.option("--auth-issuer <url>", "accept JSON Web Tokens of this issuer")
@@ -115,7 +115,7 @@ function addServeCommand(program: Command): void {
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
 		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
 		.option("--hooks", "shorten results for the hooks of the host that starts it")
-		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", repeatable)
+		.option("--allow-path <folder>", "folder of files that calls can name by path; repeatable", repeatable)
 		.option("--max-message-bytes <bytes>", "largest message accepted (default 64 MiB, over HTTP 16 MiB)", wholeNumber)
 		.allowExcessArguments()
 		.action(async (options, { args: [extra] }) => {
@@ -203,7 +203,7 @@ function addSessionCommands(program: Command): void {
 	const dryRun = ["--dry-run", "print the results that would be removed, and write nothing"] as const;
 	const rescues = "Rewrite a session that is over its window so that it fits, and print the command to resume it.";
 	addArchiving(program, "rescue <file>", rescues)
-		.option("--model <name>", "model whose window and tokenizer count (default: the session's)")
+		.option("--model <name>", "model for the window and the tokenizer (default: the session's)")
 		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
 		.addOption(
 			new Option("--target <share>", "share of the window that the session may fill")
@@ -215,7 +215,7 @@ function addSessionCommands(program: Command): void {
 
 	addArchiving(program, "prune <file>", "Choose results to remove from a session, and rewrite it as rescue does.")
 		.option("--biggest <count>", "remove the largest results without asking", aboveZero)
-		.option("--stale", "remove results whose text or call comes again later, without asking")
+		.option("--stale", "remove results that a later text or call repeats, without asking")
 		.option("--tool <name>", "remove results of this tool, without asking; repeatable", repeatable)
 		.option(...dryRun)
 		.action(async (file, options) => (await import("./sessions.ts")).prune(file, options));
@@ -254,14 +254,16 @@ function addOutputCommands(program: Command): void {
 
 function addLaunchCommand(program: Command): void {
 	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
+	const programs = launchedPrograms.map(({ name }) => name).join(", ");
 	withFigures(addArchiving(program, "launch <program> [parameters...]", launches))
 		.usage("[options] <program> [-- parameters...]")
 		.option(...keepWarm)
 		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)
 		.option(...upstream)
 		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
-		.option("--no-first-party", "do not tell Claude Code that it talks to Anthropic itself")
+		.option("--no-first-party", "leave _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL unset for Claude Code")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
+		.addHelpText("after", `\nPROGRAM: ${programs}; with --env, any other command.`)
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),
 		);
@@ -269,7 +271,7 @@ function addLaunchCommand(program: Command): void {
 
 function addArchiveReaders(program: Command): void {
 	addCommand(program, "count <file>", "Print how many tokens the text in FILE has.")
-		.option("--model <name>", "model whose tokenizer counts")
+		.option("--model <name>", "model for the tokenizer")
 		.addOption(new Option("--encoding <name>", "encoding to count in").choices(encodingNames).conflicts("model"))
 		.option("--json", "print JSON, with method and band")
 		.action(async (file, options) => (await import("./text.ts")).count(file, options));
@@ -277,7 +279,7 @@ function addArchiveReaders(program: Command): void {
 	const textOptions = ["lines", "chars", "grep", "context", "head", "tail"];
 	const partOptions = [...textOptions, "maxTokens"];
 	addArchiving(program, "recall [ref]", "Print the original of a placeholder, or a part of it.")
-		.option("--tool-call-id <id>", "id of the call whose original is read, instead of REF")
+		.option("--tool-call-id <id>", "id of the tool call, instead of REF")
 		.addOption(
 			new Option("--search <words>", "find the originals that hold these words").conflicts(["all", ...textOptions]),
 		)
@@ -301,7 +303,7 @@ function addArchiveReaders(program: Command): void {
 
 function addReportCommands(program: Command): void {
 	const reports = "Print what fills the context window, and what masking would free.";
-	const model = "model whose window and tokenizer count (default: the conversation's)";
+	const model = "model for the window and the tokenizer (default: the conversation's)";
 	withWindow(addCommand(program, "report <file>", reports), model)
 		.option("--all", "also the biggest results, and each preset")
 		.option("--html <file>", "also write a page")
@@ -310,7 +312,7 @@ function addReportCommands(program: Command): void {
 
 	addFiguresCommands(program);
 
-	addCommand(program, "replay <files...>", "Print what policies would have cost and lost in recorded conversations.")
+	addCommand(program, "replay <files...>", "Print the cost and the losses of each policy in recorded conversations.")
 		.option(
 			"--policies <names>",
 			"raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, last:N:EVERY, opencode, gemini-cli, presets, balanced:low, policy files; with commas between",
@@ -328,7 +330,7 @@ function addReportCommands(program: Command): void {
 		.option("--files", "also print a table for each file")
 		.option("--html <file>", "write a page with plots")
 		.addOption(
-			new Option("--breaks", "print instead where the provider's cache broke, and why").conflicts([
+			new Option("--breaks", "print the provider's cache breaks and their causes instead").conflicts([
 				"policies",
 				"prices",
 				"model",

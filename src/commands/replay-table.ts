@@ -52,7 +52,7 @@ function billedAs({ prices, billed_in }: ReplayReport): string {
 	}
 	const unit = isInDollars
 		? "in US dollars, by the model of each conversation"
-		: "in prices of an input token of each conversation's model, since dollars are not known of all";
+		: "in prices of an input token of each conversation's model, since some dollars are unknown";
 	const each = prices
 		.toSorted((a, b) => b.conversations - a.conversations)
 		.map((one) => {
@@ -75,15 +75,15 @@ function legendOf(policies: readonly PolicyFigures[]): string[] {
 
 const legend = [
 	"× raw: against masking nothing; worst: of one conversation",
-	"faults: calls of 100 that need a masked result; with faults: billed, and a call more for each of them, × raw",
+	"faults: calls of 100 that need a masked result; with faults: billed with one more call for each, × raw",
 	"at least: no choice of results and moments has a lower bill with so many faults",
-	"with output: all that and the answers, × raw; their share: of that bill",
+	"with output: the same with the answers, × raw; its share: the answers' part of that bill",
 ];
 const stepLegend =
 	"price step: calls over it; the bill with faults, × raw, of conversations that pass it if nothing is masked";
 
 const recallLegend =
-	"identifiers, lines: share of those that the agent took from tool results that was in view when it did";
+	"identifiers, lines: of those that the agent took from tool results, the share in view at that call";
 
 const reasoningLegend =
 	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";

@@ -85,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 	);
 }
 
-/** That of the program that has started this server, else the latest on this machine. */
+/** The proxy of the program that has started this server, else the latest on this machine. */
 async function findProxy(): Promise<string | undefined> {
 	return process.env.PALIMPSEST_PROXY ?? (await listRunning())[0]?.address;
 }

@@ -88,7 +88,7 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 		"US dollars: input and output at the catalogue price of the model on the day of the request.",
 		"saved, × raw: against the same requests unedited, by the usage that the provider reported (docs/figures.md).",
 		...note(all.untold_requests, "in neither, since the unedited bill is unknown."),
-		...note(all.unpriced_requests, "of models whose price is unknown: in no dollars."),
+		...note(all.unpriced_requests, "of models without a known price: not in the dollars."),
 		...note(all.estimated_requests, "without a reported usage: estimated, without the output."),
 		...note(all.undecided_requests, "without new decisions."),
 		...note(all.refusals, "refused, and sent again in another form."),
@@ -104,7 +104,7 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 	];
 }
 
-/** Those that are never edited show what no estimate can: the bill of other requests that went unedited. */
+/** Requests that are never edited show the real bill of unedited requests, beside the estimate. */
 function comparison(all: FigureSums, heldOut: FigureSums): string {
 	const edited = all.requests - heldOut.requests;
 	const perRequest = (billed: number, requests: number) => whole(requests > 0 ? billed / requests : 0);

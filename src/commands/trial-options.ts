@@ -3,7 +3,7 @@ import { aboveZero, repeatable, seconds, withPolicy } from "./usage.ts";
 
 /** The command line loads this file for its help. */
 export function addTrialCommand(program: Command): void {
-	const trials = "Run a program on tasks of your own, with and without Palimpsest, and print what it solved and cost.";
+	const trials = "Run a program on tasks of your own, with and without Palimpsest, and compare solved tasks and cost.";
 	withPolicy(program.command("trial <tasks> [parameters...]").description(trials))
 		.usage("[options] <tasks> --program <program> [-- parameters...]")
 		.requiredOption("--program <program>", "program to run, as launch calls it; with --env any command")

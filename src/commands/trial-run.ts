@@ -81,7 +81,7 @@ async function runIn(inside: Inside): Promise<Ran> {
 	if (end.kind === "timeout") return ran("timeout", `took over ${seconds} seconds`);
 	if (end.code !== 0) return ran("program_failed", `ended with exit code ${end.code}`);
 	if (figures.requests === 0) {
-		const asked = end.asked === 0 ? "no request passed the proxy" : "no request of it had an answer to bill";
+		const asked = end.asked === 0 ? "no request passed the proxy" : "none of its requests had an answer to bill";
 		return ran("no_request", asked);
 	}
 	const checked = await runCheck(task, { cwd: copy, seconds, signal });

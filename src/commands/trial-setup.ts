@@ -98,7 +98,7 @@ function isEntered(text: string, target: ReturnType<typeof hookTarget>): boolean
 	try {
 		return enteredHooks(text, target).length > 0;
 	} catch {
-		// Settings that cannot be read, of which the program itself complains.
+		// Settings that cannot be read: the program itself reports them.
 		return false;
 	}
 }

@@ -104,7 +104,7 @@ function notesOn({ arms, compared }: TrialReport): string[] {
 					`solved if a failed run counts as unsolved: ${arms.map((arm) => `${shownName(arm.arm)} ${arm.solved} of ${arm.runs + failuresOf(arm)}`).join(", ")}.`,
 				]
 			: []),
-		...(unpriced > 0 ? [`${counted(unpriced, "request")} of models whose price is unknown: no dollars are told.`] : []),
+		...(unpriced > 0 ? [`${counted(unpriced, "request")} of models without a known price: not in the dollars.`] : []),
 		...(estimated > 0
 			? [`${counted(estimated, "request")} without a reported usage: estimated, without the output.`]
 			: []),

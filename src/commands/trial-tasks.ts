@@ -14,7 +14,7 @@ export interface TrialTask {
 	readonly name: string;
 	readonly folder: string;
 	readonly prompt: string;
-	/** Of everything in its folder. */
+	/** The hash of everything in its folder. */
 	readonly hash: string;
 }
 
@@ -38,7 +38,7 @@ export async function findTasks(given: string): Promise<{ tasks: readonly TrialT
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** A text says why it cannot be run. A folder without a prompt is no task. */
+/** A text says why it cannot be run. A folder without a prompt is not a task. */
 async function taskIn(folder: string): Promise<TrialTask | string | undefined> {
 	const text = await readFile(path.join(folder, "prompt.md"), "utf8").catch(undefinedIfAbsent);
 	if (text === undefined) return undefined;

@@ -28,7 +28,7 @@ interface TrialOptions extends CommonOptions, ProgramOptions {
 /** `palimpsest trial TASKS --program PROGRAM -- ARGS` */
 export async function trial(folder: string, parameters: readonly string[], options: TrialOptions): Promise<void> {
 	if (process.platform === "win32") {
-		const message = "Expected a system that runs executable files, as a check is one; Windows does not. Use WSL.";
+		const message = "Expected a system that runs executable files, such as check. Windows does not: use WSL.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const { trials, results: file = usualResults(folder, options.program), retryFailed = false, html, json } = options;
@@ -135,7 +135,7 @@ function runText({ task, arm, trial, ...measured }: PlannedRun & Measured): stri
 function budgetReason(runs: readonly TrialRun[], budget: number | undefined): string | undefined {
 	if (budget === undefined) return undefined;
 	if (runs.some((run) => run.unpriced_requests > 0)) {
-		return "the price of a model is unknown, so that no budget can be kept; leave out --budget";
+		return "the price of a model is unknown, so the budget cannot be kept; leave out --budget";
 	}
 	const spent = runs.reduce((sum, run) => sum + run.usd, 0);
 	return spent < budget ? undefined : `the budget of ${budget} US dollars is spent`;

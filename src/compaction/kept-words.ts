@@ -131,7 +131,7 @@ export function pinnedWords(texts: readonly WrittenText[]): string[] {
 
 const headChars = 400;
 const tailChars = 200;
-/** A shorter gap would hardly be longer than its mark. */
+/** A shorter gap would be about as long as its mark. */
 const leastGap = 60;
 
 const gapMarks: Readonly<Record<LocaleName, string>> = {

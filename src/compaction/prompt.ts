@@ -33,7 +33,7 @@ export function askForLess(given: {
 
 /**
  * Requests a structured hand-over of at most `maxTokens`. Two lines with a word that does not occur in the pieces enclose
- * them, and the text before and after says that they are data: anybody may have written the output of a tool.
+ * them, and the text before and after says that they are data, since the output of a tool is not trusted.
  */
 export function writeHandoverPrompt(given: {
 	/** The rendered messages, or the summaries of parts to join, in order. */

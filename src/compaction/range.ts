@@ -36,7 +36,7 @@ export function pickRange(given: {
 	readonly transcript: Transcript;
 	/** The newest messages (not counting system messages) that stay, with their groups. */
 	readonly keepLastMessages: number;
-	/** Whether the first user message stays, as it always does if the API wants a user message first. */
+	/** Whether the first user message stays, as it always does if the API requires a user message first. */
 	readonly pinTask: boolean;
 	/** Whether a message is an earlier summary. A range of summaries alone is not summarised again. */
 	readonly isSummary?: (message: number) => boolean;

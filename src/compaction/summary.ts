@@ -39,7 +39,7 @@ type CheckedSummary =
 export function checkSummary(given: {
 	readonly text: string;
 	readonly replacedTokens: number;
-	/** Of its frame and its message's overhead. */
+	/** Tokens of its frame and of its message's overhead. */
 	readonly overheadTokens: number;
 	readonly countTokens: CountTokens;
 }): CheckedSummary {

@@ -85,7 +85,7 @@ export async function createPolicySource(
 	const { intervalMilliseconds } = options;
 	const onChange = () => void reload().catch(report);
 	const onGone = (code: string) =>
-		report(new PalimpsestError("unreadable_file", `The policy file ${watched} is gone (${code}).`));
+		report(new PalimpsestError("unreadable_file", `The policy file ${watched} was removed (${code}).`));
 	const endWatch = watchFile({ path: watched, onChange, onGone, intervalMilliseconds });
 	const close = (): void => {
 		closed = true;

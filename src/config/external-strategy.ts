@@ -17,12 +17,12 @@ export interface CheckedStrategy {
 export async function checkStrategy(name: string, folder: string): Promise<CheckedStrategy> {
 	const parsed = parseStrategyName(name);
 	if (parsed.kind === "unusable") throw refused(name, parsed.problem);
-	if (parsed.kind === "built_in") throw refused(name, 'expected "module#Export", got a strategy that is built in.');
+	if (parsed.kind === "built_in") throw refused(name, 'expected "module#Export", got a built-in strategy.');
 	const { module, exportName } = parsed;
 	const url = resolveModule(module, folder);
 	if (url === undefined) {
 		const advice = `Install the package there, or give a path from that folder, such as "./strategy.mjs#${exportName}".`;
-		throw refused(name, `no such module is found from ${folder}. ${advice}`);
+		throw refused(name, `the module was not found from ${folder}. ${advice}`);
 	}
 	const namespace: JsonObject = await import(url.href).catch((error: unknown) => {
 		throw refused(name, `the module could not be loaded: ${firstLine(error)}`, error);

@@ -131,7 +131,7 @@ export interface Economics {
 	readonly prefix_kept_tokens: number;
 	/** Tokens from it on, after the edits, which the provider writes to its cache again. */
 	readonly rewritten_tokens: number;
-	/** Of this call and each later one; negative if the plan inserts more than it removes. */
+	/** Tokens saved in this call and in each later one; negative if the plan inserts more than it removes. */
 	readonly saved_tokens_per_call: number;
 	/** `rewritten × (cache_write − cache_read) ÷ (saved × cache_read)`, rounded up; `null` for never. */
 	readonly calls_to_break_even: number | null;

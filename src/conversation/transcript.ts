@@ -58,7 +58,7 @@ export interface ThinkingBlock {
 	readonly bound: boolean;
 	/** Set if it has to stay: a signature on a call, or reasoning that its provider requires. */
 	readonly fixed?: true;
-	/** Of reasoning that is sent without its text: an estimate, which no count of a message contains. */
+	/** Tokens of reasoning that is sent without its text: an estimate, which no count of a message contains. */
 	readonly hiddenTokens?: number;
 	/** Set for another record of a block that is sent once. */
 	readonly repeated?: true;
@@ -91,7 +91,7 @@ export interface ToolResult {
 export interface BlockLink {
 	readonly kind: "opens" | "refers";
 	readonly id: string;
-	/** Of a result that the provider's own tool gave: its kind, such as `web_search`. */
+	/** The kind of a result of the provider's own tool, such as `web_search`. */
 	readonly serverResult?: string;
 }
 
@@ -123,7 +123,7 @@ export interface Message {
 	readonly time?: number;
 	/** When the results in it were complete, if a format has calls and results in one message. */
 	readonly endTime?: number;
-	/** Of the LLM call that this message answers. */
+	/** The usage of the LLM call that this message answers. */
 	readonly usage?: CallUsage;
 }
 

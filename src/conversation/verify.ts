@@ -36,7 +36,7 @@ interface VerifyParameters {
 	readonly plan: Plan;
 	readonly base: Path;
 	readonly countTokens: CountTokens;
-	/** Of a text of a user message, what is there in front of summaries. */
+	/** Returns the part of a user message's text before any summary. */
 	readonly ownTextOf?: (text: string) => string;
 	/** Recognises links between records, which may change if records are removed. */
 	readonly isLink?: (path: Path) => boolean;

@@ -59,7 +59,7 @@ export interface ResultLine extends Origin {
 	readonly chars_after: number;
 }
 
-/** A request of which the provider read less from its cache than had been sent before. */
+/** A request with less read from the provider's cache than was sent before. */
 export interface BreakLine extends Origin {
 	readonly kind: "break";
 	readonly model?: string | undefined;
@@ -153,7 +153,7 @@ function hashOf(text: string): string {
 	return createHash("sha256").update(text).digest("hex");
 }
 
-/** Of requests that cost less than a cent, too, a sum is right. */
+/** Keeps sums right, also of requests that cost less than a cent. */
 const digitsOfDollars = 5;
 
 function short(name: string, value: unknown): unknown {

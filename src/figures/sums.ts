@@ -40,7 +40,7 @@ const byDollars = (one: FigureSums, other: FigureSums) => other.usd - one.usd ||
 
 const newSums = () => ({
 	requests: 0,
-	/** Of the prompts, as the provider counts. */
+	/** Tokens of the prompts, as the provider counts. */
 	tokens: 0,
 	output_tokens: 0,
 	tokens_left_out: 0,

@@ -47,8 +47,8 @@ export function createFileAccess(allowing: {
 		const advice =
 			all.length === 0
 				? "No folder is allowed here; start the server with --allow-path DIR."
-				: `Allowed are files under ${all.join(", ")}; --allow-path DIR adds a folder.`;
-		throw new PalimpsestError("path_not_allowed", `Files at ${shown(given)} may not be used. ${advice}`);
+				: `Files under ${all.join(", ")} are allowed; --allow-path DIR adds a folder.`;
+		throw new PalimpsestError("path_not_allowed", `Files at ${shown(given)} are not allowed. ${advice}`);
 	};
 
 	/** An absent file is judged by its folder, so that no caller learns whether a file exists elsewhere. */
@@ -286,7 +286,7 @@ export function decodeText(bytes: Uint8Array, name: string): string {
 	// A text has at most as many characters as bytes, and exactly as many where all are ASCII.
 	const most = bufferConstants.MAX_STRING_LENGTH;
 	if (bytes.length > most) {
-		const message = `${name} has ${bytes.length} bytes; ${most} are the most that can be edited.`;
+		const message = `${name} has ${bytes.length} bytes; at most ${most} can be edited.`;
 		throw new PalimpsestError("payload_too_large", message);
 	}
 	if (!isUtf8(bytes)) throw new PalimpsestError("invalid_json", `Expected UTF-8 text; ${name} holds other bytes.`);

@@ -22,7 +22,7 @@ export function watchFile(watch: {
 	return () => clearInterval(timer);
 }
 
-/** Of a file that cannot be seen, the code of the error. */
+/** For a file that cannot be read, the code of the error. */
 function fingerprint(path: string): string {
 	try {
 		const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });

@@ -4,8 +4,8 @@ import { idAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 import type { MessageDraft } from "./parts.ts";
 
 /**
- * Links a block to the blocks whose ids it names, in addition to those of calls and results: a server tool's result names its call,
- * a call that code made names that code, an answer to a question names the question.
+ * Links a block to the blocks that it names by id, beside the links of calls and results. A server tool's result names its
+ * call, a call that code made names that code, an answer to a question names the question.
  */
 export function linkBlock(block: JsonObject, draft: MessageDraft): void {
 	const type = stringAt(block, "type") ?? "";

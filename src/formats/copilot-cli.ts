@@ -56,8 +56,8 @@ const roles: Readonly<Record<string, Role>> = {
 };
 
 /**
- * The events of the main agent's context at the end of a log: none that was rewound, none of a sub-agent, and only the
- * last of the system messages of one name, since each turn logs the prompt again. After a finished compaction, its summary
+ * The events of the main agent's context at the end of a log, without rewound ones and those of sub-agents. Of the system
+ * messages of one name only the last counts, since each turn logs the prompt again. After a finished compaction, its summary
  * and the events since its start are sent (Copilot continues while the summary is written); after the context was
  * cleared, the events that followed. A truncation logs only the number of omitted messages, so it is ignored.
  */

@@ -85,7 +85,7 @@ export function readConversation(
 	const located = locateMessages(document);
 	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
 	const transcript = format.read(located);
-	// A caller that names formats knows the API that takes the conversation.
+	// A caller that names formats names the API that takes the conversation.
 	if (!names) checkExplained(format, explainedBy(transcript, located));
 	const observing = observingReader(format, transcript, { located, observations });
 	return observing ? { document, located, ...observing } : { format, document, located, transcript };

@@ -60,7 +60,7 @@ export function readMedia(part: MediaPart): MediaNode {
 }
 
 interface MediaData {
-	/** Of a data URL. */
+	/** The type that a data URL gives. */
 	readonly mediaType: string | undefined;
 	readonly bytes: number | undefined;
 	/** Decodes at most `limit` first bytes. */

@@ -111,7 +111,7 @@ function chatMessages(events: readonly StreamEvent[]): Writable[] {
 	return messages.map(({ id: _, ...message }) => message);
 }
 
-/** Returns the ids of the added calls. A call comes whole, or its arguments come in chunks, of which the first has its name and id. */
+/** Returns the ids of the added calls. A call comes whole, or in chunks of its arguments. The first chunk has its name and id. */
 function addCalls(message: Writable, { tool_calls: calls, tool_call_chunks: chunks }: JsonObject): readonly unknown[] {
 	const known = listOf(message.tool_calls) as { readonly id: unknown; readonly function: Writable }[];
 	const added = objectsOf(calls).flatMap((call) => {

@@ -115,7 +115,7 @@ function itemsOf(value: unknown): readonly unknown[] {
 
 function readBrowserStep(step: JsonObject, path: Path): Message {
 	const { model_output: output } = step;
-	// In a step without an answer, the result is told to the model.
+	// In a step without an answer, the model gets the result.
 	const draft = new MessageDraft(isJsonObject(output) ? "assistant" : "user", path);
 	const end = timeAt(objectOf(step.metadata), "step_end_time");
 	draft.setTime(timeAt(objectOf(step.metadata), "step_start_time"));
@@ -159,7 +159,7 @@ function writeBrowserStep({ role, text, instead }: WrittenMessage) {
 
 /**
  * The `trajectory` of a SWE-agent run whose file has no `history`. A step has an answer, its action and the observation;
- * a step without an answer is told to the model.
+ * a step without an answer goes to the model.
  */
 export const sweAgent: Format = {
 	name: "swe-agent",

@@ -28,7 +28,7 @@ export async function serveChild(
 	child: ChildProcessByStdio<Writable, Readable, null>,
 	{ input, output }: HostStreams,
 	options: Omit<GatewayOptions, "toHost" | "toServer"> & {
-		/** Of the server, for people. */
+		/** The name of the server, for people. */
 		readonly name: string;
 	},
 ): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }> {

@@ -7,7 +7,7 @@ export interface StreamState {
 	retryMs?: number;
 }
 
-/** Of an event, in characters. */
+/** Most characters of an event. */
 const largestEvent = 256 * 1024 * 1024;
 
 /** Reads a stream of server-sent events to its end. Resolves to whether it held an event. */

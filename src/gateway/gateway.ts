@@ -23,7 +23,7 @@ export interface GatewayOptions {
 	readonly layers: readonly PolicyLayer[];
 	readonly maxTokens?: number | undefined;
 	readonly archive: ArchiveSource | undefined;
-	/** Of the server, the same in every run: its originals are archived under it. */
+	/** A name of the server, the same in every run: its originals are archived under it. */
 	readonly owner: string;
 	readonly choice: ToolChoice;
 	/**
@@ -37,7 +37,7 @@ export interface GatewayOptions {
 	/** `read` are the messages of the line; absent if it is not JSON. */
 	readonly toServer: (line: Buffer, read?: ReadLine) => void;
 	readonly log: Log;
-	/** Absent if nobody reads it. */
+	/** Absent if it has no reader. */
 	readonly onCallEnd?: OnCallEnd | undefined;
 	/** Gets the characters of a result that is cut. */
 	readonly onCut?: ((chars: { readonly before: number; readonly after: number }) => void) | undefined;
@@ -155,7 +155,7 @@ export function createGateway(options: GatewayOptions) {
 		for (const line of lines) changesOf(readLine(line), line.length);
 	}
 
-	/** Of the answers in a line, whose requests are no longer open. */
+	/** Changes of the answers in a line. Their requests are no longer open. */
 	function changesOf(read: ReadLine | undefined, bytes: number): Promise<Change>[] {
 		const answers = (read?.messages ?? []).flatMap(({ path, message }) => {
 			if (message.kind !== "response") return [];
@@ -207,7 +207,7 @@ export function createGateway(options: GatewayOptions) {
 		note(request, { outcome: code === undefined ? "ok" : "error", code, report, bytesOut: line.length });
 	}
 
-	/** `undefined` for an answer that passes as it is. */
+	/** `undefined` for an answer that passes unchanged. */
 	function changeOf(answer: Answer, bytes: number): Promise<Change> | undefined {
 		const { result, request } = answer;
 		const asked = request.asked.kind === "task" ? tasks.get(request.asked.taskId) : request.asked;

@@ -35,7 +35,7 @@ const nameMembers: Readonly<Record<string, string>> = {
 	"tasks/cancel": "taskId",
 };
 
-/** The arguments that the tool's schema wants in headers. */
+/** The arguments that the tool's schema asks for in headers. */
 function parameterHeaders(schema: unknown, given: unknown): Record<string, string> {
 	if (!isJsonObject(schema) || !isJsonObject(schema.properties) || !isJsonObject(given)) return {};
 	const headers: Record<string, string> = {};

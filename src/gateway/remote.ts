@@ -120,7 +120,7 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		}
 	}
 
-	/** A server of HTTP with SSE refuses the first message: it wants a stream first. */
+	/** A server of HTTP with SSE refuses the first message: it needs a stream first. */
 	async function post(body: Buffer, read: ReadLine | undefined, signal: AbortSignal): Promise<IncomingMessage> {
 		const headers = { ...bodyHeaders(read, gateway.toolNamed), "Content-Type": "application/json" };
 		const answer = await link.ask({ method: "POST", path: olderPath, body, headers, signal });

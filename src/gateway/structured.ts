@@ -9,7 +9,7 @@ interface StructuredCut {
 	readonly edits: readonly ValueEdit[];
 	/** In characters of its JSON. */
 	readonly lengthChange: number;
-	/** Whether it is over the limit and stays as it is. */
+	/** Whether it is over the limit and stays unchanged. */
 	readonly isTooLarge: boolean;
 }
 

@@ -31,7 +31,7 @@ export interface WordsKeeper {
 type Parameters = Omit<DropParameters, "fits" | "held"> & {
 	readonly excess: (context: Size) => number;
 	readonly meter: TokenMeter;
-	/** Of the conversation with the edits of earlier steps and these cuts, and of its messages. */
+	/** Sizes of the conversation with the edits of earlier steps and these cuts, and of its messages. */
 	readonly editedWith: (cuts: FurtherCuts) => { readonly left: Size; readonly sizes: readonly Size[] };
 	readonly keeping: WordsKeeper | undefined;
 	readonly isPlaceholder: (text: string) => boolean;
@@ -45,7 +45,7 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	const { transcript, keeping, excess, editedWith, hysteresis } = parameters;
 	if (!keeping) return planDrop({ ...parameters, fits: (context) => excess(context) === 0 });
 	const answers = answersToTools(transcript, parameters.isPlaceholder);
-	// Those of an earlier drop are at the end of a message.
+	// Words of an earlier drop are at the end of a message.
 	const words = usersTexts({ ...keeping, transcript }).map((own, message) => [...(answers[message] ?? []), ...own]);
 	const held = heldTokens(words, parameters, keeping);
 	let room = 0;

@@ -21,8 +21,8 @@ const mostOriginals = 5;
 const mostLookedAt = 40;
 
 /**
- * The answer of the `SessionStart` hook after Claude Code has compacted: the words of people in the whole transcript, word
- * for word, since the host's summary is not in it yet, and the largest originals that were archived on arrival.
+ * The answer of the `SessionStart` hook after Claude Code has compacted. It has the words of people in the whole transcript
+ * (the host's summary is not in it yet), and the largest originals that were archived on arrival.
  * `undefined` for other events, or if there is nothing.
  */
 export async function answerCompaction(event: unknown, shell: HookShell): Promise<JsonObject | undefined> {

@@ -28,10 +28,10 @@ export async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointi
 	const flag = environmentIn(own ?? {});
 	const variables: Variables = { ...environment, ...files, ...flag, ...managed };
 	if (variables.ANTHROPIC_UNIX_SOCKET)
-		throw refusedLaunch(title, "ANTHROPIC_UNIX_SOCKET is set, which takes its requests past any address. Unset it");
+		throw refusedLaunch(title, "ANTHROPIC_UNIX_SOCKET is set, so its requests use no address. Unset it");
 	const { upstreams, set } = addresses(variables, where);
 	const ofSettings: Variables = { ...files, ...flag, ...managed };
-	// Those of the settings would replace those that we set.
+	// The settings' own variables would replace ours.
 	const setsExceptions = ofSettings.NO_PROXY !== undefined || ofSettings.no_proxy !== undefined;
 	const excepted = setsExceptions ? exceptingLoopback(variables) : {};
 	const all: Readonly<Record<string, string>> = { ...set, ...excepted };
@@ -78,7 +78,8 @@ interface Addresses {
 
 function addresses(variables: Variables, { origin, firstParty }: LaunchSurroundings): Addresses {
 	for (const name of ["CLAUDE_CODE_USE_ANTHROPIC_AWS", "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD"])
-		if (isYes(variables[name])) throw refusedLaunch(title, `${name} is set, and the proxy does not know that service`);
+		if (isYes(variables[name]))
+			throw refusedLaunch(title, `${name} is set, and the proxy does not support that service`);
 	const [useBedrock, useFoundry, useMantle, useVertex] = ["BEDROCK", "FOUNDRY", "MANTLE", "VERTEX"].map((name) =>
 		isYes(variables[`CLAUDE_CODE_USE_${name}`]),
 	);
@@ -184,7 +185,7 @@ function isYes(value: string | undefined): boolean {
 
 // ---- Its settings ----
 
-/** Of its files, from the lowest up, without those that a flag leaves out. */
+/** Variables of its files, from the lowest up, without those that a flag leaves out. */
 async function environmentOfFiles(where: LaunchSurroundings): Promise<Variables> {
 	const folder = settingsFolderOf(where);
 	const inProject = path.join(where.projectFolder ?? ".", ".claude");
@@ -202,7 +203,7 @@ async function environmentOfFiles(where: LaunchSurroundings): Promise<Variables>
 	return environmentOf(files);
 }
 
-/** Of the organisation's files; those that are kept elsewhere cannot be read. */
+/** Variables of the organisation's files; settings that are kept elsewhere cannot be read. */
 async function environmentOfManaged({ platform, environment }: LaunchSurroundings): Promise<Variables> {
 	const folder =
 		platform === "darwin"

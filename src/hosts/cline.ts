@@ -51,7 +51,7 @@ async function point({ homeFolder, environment, origin, folder }: LaunchSurround
 	const api = ({ anthropic: "anthropic", gemini: "gemini" } as const)[name] ?? "openai";
 	const isOwn = ["anthropic", "gemini", "openai-native", "openai-compatible"].includes(name);
 	if (!isOwn) {
-		const reason = `its provider is ${name}, whose address cannot be set. Choose openai-compatible, anthropic or gemini with a key of your own (cline auth)`;
+		const reason = `the address of its provider (${name}) cannot be set. Choose openai-compatible, anthropic or gemini with a key of your own (cline auth)`;
 		throw refusedLaunch("Cline CLI", reason);
 	}
 	const place = ["providers", name, "settings", "baseUrl"];

@@ -40,7 +40,7 @@ export async function point(where: LaunchSurroundings): Promise<Pointing> {
 		return pointed(where, upstream, byChatGpt ? { ...set, ...uncompressed } : set);
 	}
 	if (name !== "openai")
-		throw refusedLaunch("Codex", `its provider is ${name}, whose address cannot be set. Choose another one`);
+		throw refusedLaunch("Codex", `the address of its provider (${name}) cannot be set. Choose another one`);
 	// With this sign-in, Codex asks its backend for an address where the path is that of the backend. Ours has none.
 	const usual = byChatGpt ? backend : environment.OPENAI_BASE_URL || providers.openai;
 	const upstream = textOf(config.openai_base_url) ?? usual;

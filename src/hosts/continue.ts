@@ -34,7 +34,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const models = listOf(settings.models);
 	const addresses = models.flatMap((model) => addressOf(model) ?? []);
 	if (addresses.length === 0) {
-		const reason = `${config} names no model whose address can be set. Enter one with provider anthropic, openai or gemini, or with an apiBase`;
+		const reason = `${config} names no model with an address that can be set. Enter one with provider anthropic, openai or gemini, or with an apiBase`;
 		throw refusedLaunch(continueCli.title, reason);
 	}
 	const { upstreams, pointed } = sharedUpstreams(addresses, origin);

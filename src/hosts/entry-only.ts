@@ -11,7 +11,7 @@ import {
 	usualServer,
 } from "./host.ts";
 
-// The hosts of which only the place of the server's entry is known.
+// The hosts with a known place of the server's entry, and nothing else.
 
 export const claudeDesktop: Host = {
 	name: "claude-desktop",

@@ -42,7 +42,7 @@ function isOurs(word: string, index: number): boolean {
 	return index === 0 ? /(?:^|[\\/])palimpsest(?:-mcp)?(?:\.cmd)?$/.test(word) : /^palimpsest-mcp(?:@.*)?$/.test(word);
 }
 
-/** Of a checkout, or of an installation that is started by its path. */
+/** The script of a checkout, or of an installation that is started by its path. */
 const ourScript = /[\\/]dist[\\/]cli\.js$/;
 
 /** The command and its arguments, which some hosts have in one list. */

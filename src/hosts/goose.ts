@@ -38,7 +38,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const chosen = settingOf("GOOSE_PROVIDER");
 	const host = Object.entries(hosts).find(([name]) => name === chosen)?.[1];
 	if (host === undefined) {
-		const reason = `its provider is ${chosen ?? "not chosen"}, and the address of anthropic, openai and google alone can be set. Choose one of these (goose configure)`;
+		const reason = `its provider is ${chosen ?? "not chosen"}; only the address of anthropic, openai or google can be set. Choose one of these (goose configure)`;
 		throw refusedLaunch(goose.title, reason);
 	}
 	const { api, setting } = host;

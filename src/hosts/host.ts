@@ -112,7 +112,7 @@ export function byPlatform(onWindows: readonly string[], elsewhere: readonly str
 			: path.join(configFolder(where), ...elsewhere);
 }
 
-/** Of VS Code, also for its extensions. */
+/** The folder of VS Code, also for its extensions. */
 export const codeFolder = (where: HostSurroundings) => path.join(settingsFolder(where), "Code", "User");
 
 // ---- Outputs on arrival ----
@@ -185,7 +185,7 @@ interface Launch {
 }
 
 export interface LaunchSurroundings extends HostSurroundings {
-	/** Of the proxy, such as http://127.0.0.1:41234. */
+	/** The proxy's origin, such as http://127.0.0.1:41234. */
 	readonly origin: string;
 	/** For temporary files. */
 	readonly folder: string;

@@ -48,7 +48,7 @@ function below(key: readonly string[], value: unknown): JsonObject {
 	return key.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
 }
 
-/** Those of the host's installed programs; if none is installed, the first, since the host may be installed later. */
+/** The files of the host's installed programs; if none is installed, the first, since the host may be installed later. */
 export function presentFiles(host: ServerHost, where: HostSurroundings): readonly string[] {
 	const programs = host.programs?.(where) ?? [];
 	const present = programs.filter(({ folder, file }) => existsSync(folder) || existsSync(file));

@@ -48,7 +48,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const ofModels = Object.values(models).map((one) => addressOf(one, named));
 	const addresses = [addressOf(chosen, named), ...ofModels].filter((one) => one !== undefined);
 	if (addresses.length === 0) {
-		const reason = `${path.join(home, file)} names no model whose address can be set. Sign in there first, or enter a provider with a key`;
+		const reason = `${path.join(home, file)} names no model with an address that can be set. Sign in there first, or enter a provider with a key`;
 		throw refusedLaunch(kimiCode.title, reason);
 	}
 	const { upstreams, pointed } = sharedUpstreams(addresses, origin);
@@ -73,7 +73,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 async function pointVariables({ environment, origin }: LaunchSurroundings): Promise<Pointing> {
 	const type = types[environment.KIMI_MODEL_PROVIDER_TYPE?.toLowerCase() || "kimi"];
 	if (type === undefined)
-		throw refusedLaunch(kimiCode.title, "KIMI_MODEL_PROVIDER_TYPE names one whose address cannot be set");
+		throw refusedLaunch(kimiCode.title, "KIMI_MODEL_PROVIDER_TYPE names a provider without an address that can be set");
 	const base = environment.KIMI_MODEL_BASE_URL || type.usual;
 	const { upstreams, pointed } = sharedUpstreams([{ api: type.api, base }], origin);
 	return { ...nothingSet, upstreams, environment: { KIMI_MODEL_BASE_URL: pointed({ api: type.api, base }) } };

@@ -37,7 +37,7 @@ export async function keepNewEntries(
 	return rest;
 }
 
-/** Another run may have made the same folder meanwhile: its files stay, and new ones are added. Returns whether all were moved. */
+/** Another run may have made the same folder: its files stay, and new ones are added. Returns whether all were moved. */
 async function moveInto(from: string, to: string): Promise<boolean> {
 	try {
 		if (!(await exists(to)) || !(await lstat(from)).isDirectory()) {

@@ -83,7 +83,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	return pointByContent(where, { variable: "OPENCODE_CONFIG_CONTENT", files });
 }
 
-/** Lays other addresses over the settings in `files`, the last of which wins, by a variable that wins over all of them. */
+/** Overrides the addresses of the settings in `files` (the last one wins) by a variable that wins over all of them. */
 export async function pointByContent(
 	{ environment, origin }: LaunchSurroundings,
 	{ variable: content, files }: { readonly variable: string; readonly files: readonly string[] },

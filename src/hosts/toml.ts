@@ -20,7 +20,7 @@ export function readToml(text: string, problem: string): JsonObject {
 
 interface ValueSpans {
 	readonly span: Span;
-	/** Of a list. */
+	/** The items of a list. */
 	readonly items: readonly Span[];
 }
 

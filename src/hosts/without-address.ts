@@ -16,10 +16,7 @@ function withOwnService({
 	readonly command: string;
 }): Host {
 	const point = async (): Promise<never> => {
-		throw refusedLaunch(
-			host.title,
-			"it sends what it reads to its maker's service, which asks the models, and takes no address of a provider",
-		);
+		throw refusedLaunch(host.title, "it sends everything to its maker's service, and takes no address of a provider");
 	};
 	return { ...host, launch: { command, point } };
 }

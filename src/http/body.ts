@@ -14,9 +14,9 @@ type ArrivedBody =
 	  };
 
 interface BodyLimits {
-	/** Of one body, in bytes. */
+	/** Most bytes of one body. */
 	readonly bytesOfOne: number;
-	/** Of all bodies together, in bytes of memory. */
+	/** Most bytes of memory of all bodies together. */
 	readonly bytesOfAll: number;
 	/** Whether a body whose pieces average under 16 bytes past 64 kB ends early: no program sends one. */
 	readonly endsTinyPieces?: boolean;

@@ -53,7 +53,7 @@ export function openConnection(
 	const ways = [wayWith(trustFile(network.NODE_EXTRA_CA_CERTS))];
 	let trustsSystem = false;
 
-	/** Whether there is a way that trusts more. Node knows its own authorities alone, and the system's cost time. */
+	/** Whether a way that trusts more is left. Node has its own authorities alone, and loading the system's takes time. */
 	const hasOther = (used: Way | undefined): boolean => {
 		if (used === ways.at(-1) && !trustsSystem) {
 			trustsSystem = true;
@@ -235,7 +235,7 @@ function whyRefused(
 	return [`refuses a connection to ${host}`, `Have the host allowed there, ${direct}`];
 }
 
-/** Of Node: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes. */
+/** Node's codes: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes. */
 const untrusted = new Set([
 	...["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "SELF_SIGNED_CERT_IN_CHAIN", "DEPTH_ZERO_SELF_SIGNED_CERT"],
 	...["UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "CERT_UNTRUSTED"],

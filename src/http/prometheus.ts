@@ -1,6 +1,6 @@
 import { PalimpsestError } from "../errors.ts";
 
-/** Loads the package for metrics, which users install if they want any. Throws `invalid_argument`. */
+/** Loads the package for metrics, an optional one. Throws `invalid_argument`. */
 export async function loadPrometheus(
 	load: () => Promise<typeof import("prom-client")> = () => import("prom-client"),
 ): Promise<typeof import("prom-client")> {

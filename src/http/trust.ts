@@ -3,7 +3,7 @@ import tls, { type SecureContext } from "node:tls";
 
 // Certificates of authorities that Node did not read as it started.
 
-/** Trusts those in this file too; `undefined` if Node has read it, or it is no such file. */
+/** Trusts those in this file too; `undefined` if Node has read it, or it is not such a file. */
 export function trustFile(file: string | undefined): SecureContext | undefined {
 	if (!file || file === process.env.NODE_EXTRA_CA_CERTS) return undefined;
 	return contextOf(textsIn([file]), file);
@@ -37,7 +37,7 @@ function contextOf(found: readonly string[], file: string | undefined): SecureCo
 	}
 }
 
-/** Of files that can be read; Node ignores the others too. */
+/** The texts of files that can be read; Node ignores the others too. */
 function textsIn(files: readonly (string | undefined)[]): string[] {
 	return files.flatMap((file) => {
 		try {

@@ -9,7 +9,7 @@ import { inViewUntil } from "./in-use.ts";
  */
 export interface AskedCall {
 	readonly kind: "mask" | "keep" | "state";
-	/** Of its answer, among `pairResults`. */
+	/** The place of its answer in `pairResults`. */
 	readonly place: number;
 	/** The message with the call: it names results before it. */
 	readonly caller: number;

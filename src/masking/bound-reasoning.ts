@@ -5,9 +5,9 @@ import type { Message } from "../conversation/transcript.ts";
 export interface BoundReasoning {
 	/** Tokens that leave the context once it is invalid. */
 	readonly tokens: Float64Array;
-	/** Those among them that are estimated from a signature, in tokens of the model. */
+	/** The part of them that is estimated from a signature, in tokens of the model. */
 	readonly hidden: Float64Array;
-	/** Those that the counted texts of the message lack; less than 0 where encrypted reasoning is counted as text. */
+	/** The part that the counted texts of the message lack; less than 0 where encrypted reasoning is counted as text. */
 	readonly uncounted: Float64Array;
 }
 
@@ -41,7 +41,7 @@ export function scaleReasoning({ tokens, hidden, uncounted }: BoundReasoning, fa
 /** Valid reasoning after a message, in tokens. */
 export interface ReasoningAfter {
 	readonly all: number;
-	/** Of the present turn: after the last message of a person. */
+	/** The part of the present turn: after the last message of a person. */
 	readonly ofTurn: number;
 }
 
@@ -72,7 +72,7 @@ export function startReasoning(reasoning: BoundReasoning | undefined, messages: 
 			const { role, results } = messages[message] as Message;
 			if (role === "user" && results.length === 0) turnStart = message;
 		},
-		/** Makes the reasoning after a message invalid, and tells of which messages, and how many tokens. */
+		/** Makes the reasoning after a message invalid. Returns its messages and tokens. */
 		invalidate(after: number, leave: (message: number, own: number) => void): void {
 			for (let message = places.at(-1); message !== undefined && message > after; message = places.at(-1)) {
 				const own = valid[message] as number;

@@ -13,7 +13,7 @@ export interface CacheTime {
 export interface Pause {
 	/** Since the call before; 0 if the times are not on record. */
 	readonly seconds: number;
-	/** Of the cache that the call before it left. */
+	/** The lifetime of the cache that the call before it left. */
 	readonly lifetime: number;
 }
 

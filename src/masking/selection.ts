@@ -76,7 +76,7 @@ export function startSelector(
 		if (!isInOrder) old.sort((a, b) => a - b);
 		return old;
 	};
-	/** Those that go if the newest of the released results does, oldest first. */
+	/** The results that go if the newest of the released results does, oldest first. */
 	const upToReleased = (): readonly number[] => {
 		const last = released().at(-1);
 		return last === undefined ? old : [...old, ...kept].filter((place) => place <= last).sort((a, b) => a - b);

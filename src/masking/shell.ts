@@ -2,7 +2,7 @@ import { type CallTarget, otherTarget, type TargetKind } from "./targets.ts";
 
 /**
  * What a shell script does, by the names of its programs: of several, the one with the most output. Quoted text, comments
- * and heredocs are no commands. Takes linear time.
+ * and heredocs are not commands. Takes linear time.
  */
 export function shellTarget(script: string): CallTarget {
 	// The lines after this command of SWE-agent are the text to put in.
@@ -54,7 +54,7 @@ function bareScript(script: string): string {
 	});
 }
 
-/** Output to a file, which is no device. */
+/** Output to a file that is not a device. */
 const toFile = /(?<![2&>])>>?\|? {0,3}(?![&\s>]|\/dev\/)\S/;
 
 /** A filter shows the kind of what it reads, except that a file searched is a search. */

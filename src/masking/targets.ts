@@ -44,7 +44,7 @@ export interface CallTarget {
 	/** The part that its result shows; of a script that does several things, the one with the most output. */
 	readonly kind: TargetKind;
 	readonly paths: readonly string[];
-	/** Of a shell: the command that decides its kind, without quoted text. Of a `run`, program and subcommand: `cd a && npm test`. */
+	/** For a shell, the command that decides its kind, without quoted text; for a `run`, program and subcommand: `npm test`. */
 	readonly command?: string;
 }
 

@@ -62,7 +62,7 @@ export async function toolResult(given: {
 	for (;;) {
 		const bytes = members.reduce((sum, member) => sum + member.bytes, 1);
 		const isRepeated = !isStructured || bytes <= largestRepeated || given.text() === "full";
-		// The answer's own text describes all members, one of which may be in a file now.
+		// The answer's own text describes all members; one of them may be in a file now.
 		const text = isRepeated ? ((links.length === 0 ? ownText : undefined) ?? membersJson(members)) : undefined;
 		// The text travels as a string in JSON; escaping at most doubles it.
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));

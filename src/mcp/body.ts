@@ -9,7 +9,7 @@ import { createBodyHold } from "../http/body.ts";
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
 const smallestHeld = 64 * 1024;
 
-/** Most bytes of a body that are parsed here: no other request is answered meanwhile. */
+/** Most bytes of a body that are parsed here: no other request is answered during that time. */
 const mostOutside = 256 * 1024;
 
 /** Most members and items outside the arguments. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */

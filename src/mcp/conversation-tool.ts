@@ -70,7 +70,7 @@ export async function answerForItself(
 }
 
 function adviceWith(proxy: string | undefined): string {
-	if (proxy === "plugin") return "The plugin in this program was to answer: its log says why it has not.";
+	if (proxy === "plugin") return "The plugin in this program did not answer: its log says why.";
 	const start = "Start the agent program with `palimpsest launch PROGRAM`";
 	if (proxy === undefined) return `${start}, or give a conversation as \`messages\` or \`path\`.`;
 	return `A proxy runs${loopback.test(proxy) ? ` at ${proxy}` : ""}, and this conversation does not pass it. ${start}.`;

@@ -23,7 +23,7 @@ export interface ServerOptions {
 	readonly archive?: ArchiveSource | undefined;
 	/** Whether hooks of the host may call `shorten_result`, which is not listed. */
 	readonly answersHooks?: boolean | undefined;
-	/** Those that are offered, by default all; `recall_original` only with an archive. */
+	/** The offered tools, by default all; `recall_original` only with an archive. */
 	readonly tools?: readonly Tool[] | undefined;
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
 	/** Aborted, with the error of a closed connection, when the client can send nothing more. */
@@ -42,7 +42,7 @@ export interface ServerOptions {
 	readonly findProxy?: ToolContext["findProxy"];
 }
 
-/** The tools, resources and prompts of a server, in every era of the protocol. Only the binder of an era knows an SDK. */
+/** The tools, resources and prompts of a server, in every era of the protocol. Only the binder of an era uses an SDK. */
 export function createOffer(options: ServerOptions) {
 	const { policySource, archive, compaction, allowedPaths = [], sharesFiles } = options;
 	const offered = (options.tools ?? tools).filter((tool) => archive || tool !== recallOriginal);

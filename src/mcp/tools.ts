@@ -127,7 +127,7 @@ const truncateForms = {
 	},
 };
 
-/** Hosts show either the structured content of an answer or its blocks, the first of which repeats that. */
+/** Hosts show either the structured content of an answer or its blocks. The first block repeats that content. */
 function shownOf(answer: Answer): readonly string[] {
 	const json = JSON.stringify(answer);
 	const blocks = answer[beside]?.blocks ?? [];
@@ -263,7 +263,7 @@ const truncateForModels: Tool = {
 	inputSchema: truncateOutput.inputSchema.omit({ policy: true, strategy: true }),
 };
 
-/** Those with these names, in our order. Throws `invalid_argument` for an unknown one. */
+/** The tools with these names, in our order. Throws `invalid_argument` for an unknown one. */
 export function toolsNamed(names: readonly string[]): readonly Tool[] {
 	const known = tools.map(({ name }) => name);
 	const unknown = names.find((name) => !known.includes(name));

@@ -92,7 +92,7 @@ export interface SummaryReport {
 	readonly by: string;
 	readonly messages: number;
 	readonly tokens: { readonly before: number; readonly after: number };
-	/** Of these messages as one JSON list; absent without an archive. */
+	/** The reference of these messages as one JSON list; absent without an archive. */
 	readonly ref?: string;
 	readonly parts: number;
 	readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };

@@ -41,7 +41,7 @@ export interface ConversationRequest extends KeepsOriginals {
 	readonly model?: string | undefined;
 	/** Only if the conversation holds none itself. Counted, never changed. */
 	readonly tools?: unknown;
-	/** Of values in the text of the conversation, so that it can be restored to the byte. */
+	/** The spellings of values in the text of the conversation, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Seconds since the last call. After more than the cache lasts, rewriting is free. */
 	readonly idleSeconds?: number | undefined;

@@ -193,7 +193,7 @@ function planFollowUp(given: {
 }): { readonly edits: readonly InsertEdit[]; readonly report: FollowUpReport } {
 	const { source, response, locale, meter } = given;
 	if (!source.format.write.appends) {
-		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`;
+		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}) (its program writes the messages). Leave \`last_response\` out.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const broken_calls = response.calls.filter((call) => !call.isUsable).length;
@@ -230,7 +230,7 @@ function writeAtEnd(given: {
 	const size = sizeOf(text, meter.countTokens);
 	const edit = { kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } } as const;
 	const end = located.messages.length - 1;
-	// An API that wants user and assistant in turn refuses a second message of the same role.
+	// An API that requires user and assistant in turn refuses a second message of the same role.
 	if (part && transcript.inTurn && behind === role) {
 		const lists = part.lists.map((list) => [...located.base, end, ...list]);
 		const list = lists.find((one) => Array.isArray(valueAt(source.document, one))) ?? [];

@@ -45,7 +45,7 @@ interface RecallRequest extends PartRequest {
 	readonly toolCallId?: string | undefined;
 	/** Whether a small image is returned as an image if all of it is requested. */
 	readonly showsImages?: boolean | undefined;
-	/** A line put before the text, which counts towards `maxTokens`, of which it leaves the text at least half. */
+	/** A line put before the text. It counts towards `maxTokens`, and leaves at least half of them to the text. */
 	readonly describe?: ((part: RecalledPart) => string) | undefined;
 }
 

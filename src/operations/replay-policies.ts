@@ -14,7 +14,7 @@ import { arrivesWhole } from "./replay-arrival.ts";
 
 export type ReplayedPolicy = {
 	readonly name: string;
-	/** Of a rival, it has the placeholder. */
+	/** A rival takes its placeholder from it. */
 	readonly policy: Policy;
 } & (
 	| {

@@ -38,7 +38,7 @@ export function ratesOfPrices(
 	};
 }
 
-/** Those of a model that a call names. Throws PalimpsestError `invalid_argument` for an unknown model. */
+/** The rates of a model that a call names. Throws PalimpsestError `invalid_argument` for an unknown model. */
 export async function ratesOfModel(model: string, configured: Prices): Promise<Rates> {
 	const rates = await ratesOfSession(model, configured);
 	if (rates.model !== undefined) return rates;
@@ -46,7 +46,7 @@ export async function ratesOfModel(model: string, configured: Prices): Promise<R
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** Those of the model that a session names; those of the policy for an unknown one. */
+/** The rates of the model that a session names; the policy's rates for an unknown one. */
 export async function ratesOfSession(model: string | undefined, configured: Prices): Promise<Rates> {
 	await openCatalogue();
 	const known = model === undefined ? undefined : pricesOfModel(model);

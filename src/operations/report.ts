@@ -69,7 +69,7 @@ interface RoleShare {
 
 interface ToolShare {
 	readonly tool: string | null;
-	/** Of its results; its calls count with the assistant. */
+	/** Tokens of its results; its calls count with the assistant. */
 	readonly tokens: number;
 	readonly results: number;
 }

@@ -17,10 +17,10 @@ interface RescueRequest extends ConversationRequest {
 }
 
 /**
- * Makes a session fit a share of its model's window, so that its program can go on in it: truncates and masks as the policy
- * says, then nearly everything that is old, and drops messages only if that is not enough. Reasoning that a model binds is
- * taken out where it is no longer valid, unless the policy says otherwise. Counts by the usage that the
- * session recorded, so that the program's own instructions and tools are in it. `fits` says whether it reached the share.
+ * Makes a session fit a share of its model's window, so that its program can go on in it. It truncates and masks as the
+ * policy says, then masks nearly all old results, and drops messages only if that is not enough. Bound reasoning that is no
+ * longer valid is removed, unless the policy says otherwise. Counts by the usage that the session recorded, which includes
+ * the program's own instructions and tools. `fits` says whether it reached the share.
  * Throws PalimpsestError `context_window_unknown`, `not_a_conversation`, `thinking_bound`.
  */
 export async function rescueConversation(request: RescueRequest): Promise<Outcome<GuardReport>> {

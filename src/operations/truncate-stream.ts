@@ -28,7 +28,7 @@ interface StreamRequest {
 	readonly pieces: AsyncIterable<Buffer>;
 	readonly policy: Policy;
 	readonly limit: StreamLimit;
-	/** Of a short output, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
+	/** The strategy for a short output, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
 	readonly strategy?: TruncationStrategy | undefined;
 	readonly focus?: string | undefined;
 	readonly archive?: Archive | undefined;

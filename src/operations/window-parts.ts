@@ -117,7 +117,7 @@ export function sizeWithMedia(result: ToolResult, countTokens: CountTokens): Siz
 	return { chars, tokens: tokens + fixed, fixed };
 }
 
-/** The texts of a message that are no words of its role: reasoning, names and arguments of calls. */
+/** The texts of a message that are not words of its role: reasoning, names and arguments of calls. */
 function textsApart(message: Message): { readonly part: "reasoning" | "calls"; readonly text: string }[] {
 	const { counted, thinking } = message;
 	const found = new Map<number, "reasoning" | "calls">();

@@ -28,7 +28,7 @@ export interface PartShare {
 	readonly part: PartOfWindow;
 	/** `null`: not in the record. */
 	readonly tokens: number | null;
-	/** Of tools by MCP server, of results by tool, the largest first; empty for other parts. */
+	/** Tools by MCP server, or results by tool, the largest first; empty for other parts. */
 	readonly groups: readonly GroupShare[];
 }
 

@@ -134,8 +134,7 @@ function savedDollars(sums: LiveSums, pings: LiveStatus["kept_warm"]): Omit<Tile
 	const { requests, usd, usd_saved: saved, usd_untold_requests: untold, unpriced_requests: unpriced } = sums;
 	if (requests === 0) return { value: "–", detail: "no request yet" };
 	if (saved === null || usd === null) {
-		const detail =
-			unpriced === requests ? "the price of the model is unknown" : "the bill without edits cannot be told";
+		const detail = unpriced === requests ? "the price of the model is unknown" : "the bill without edits is unknown";
 		return { value: "unknown", detail };
 	}
 	const net = saved - pings.usd;
@@ -148,7 +147,7 @@ function savedDollars(sums: LiveSums, pings: LiveStatus["kept_warm"]): Omit<Tile
 function billedRatio(sums: LiveSums, pings: LiveStatus["kept_warm"]): Omit<Tile, "name"> {
 	const { requests, billed, untold_billed: untoldBilled, untold_requests: untold, billed_unedited: unedited } = sums;
 	if (requests === 0) return { value: "–", detail: "no request yet" };
-	if (unedited === null || unedited === 0) return { value: "unknown", detail: "the bill without edits cannot be told" };
+	if (unedited === null || unedited === 0) return { value: "unknown", detail: "the bill without edits is unknown" };
 	const own = billed - untoldBilled + pings.billed;
 	const detail = `${formatCount(own)} of ${formatCount(unedited)} input tokens${untold === 0 ? "" : `; unknown for ${counted(untold, "request")}`}`;
 	return { value: (own / unedited).toFixed(2), detail };

@@ -80,9 +80,9 @@ export async function livePage({
 <dl class="wide">
 <dt>Saved</dt><dd>US dollars of the requests as the programs sent them, less what was paid, by the catalogue prices of the models. The unedited requests were never sent: a provider’s invoice shows what was paid.</dd>
 <dt>Unedited</dt><dd>The tokens of the request as the program sent it, before results were masked or cut.</dd>
-<dt>Billed × raw</dt><dd>The bill of the input over that of the same requests unedited, with read and written cache at their prices. Pings are a cost. Below 1 is saved.</dd>
+<dt>Billed × raw</dt><dd>The bill of the input over that of the same requests unedited, with read and written cache at their prices. Pings are a cost. Below 1 is a saving.</dd>
 <dt>Masked, cut</dt><dd>An old result was replaced by one line, or a large one was shortened as it arrived. Its original stays readable.</dd>
-<dt>Unknown</dt><dd>A figure that the proxy cannot tell is not claimed.</dd>
+<dt>Unknown</dt><dd>The proxy does not have this figure, and does not guess it.</dd>
 </dl>
 <p class="note">Plots are drawn with uPlot (MIT licence). This page asks the proxy for its figures, and no other server.</p>
 </section>

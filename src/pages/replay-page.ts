@@ -37,7 +37,7 @@ ${reading(billedIn)}
 function whatIsCompared({ policies, files }: ReplayReport): string {
 	const calls = policies[0]?.llm_calls ?? 0;
 	const compared = `${counted(policies.length, "policy", "policies")} over ${counted(files.length, "conversation")}`;
-	return `${compared}: what ${calls === 1 ? "its LLM call" : `the ${formatCount(calls)} LLM calls`} would have been sent under each, what that would have cost where the provider caches the prompt, and how much of what the agent used later was still in view.`;
+	return `${compared}: the size of ${calls === 1 ? "its LLM call" : `the ${formatCount(calls)} LLM calls`} under each, the cost where the provider caches the prompt, and the share of later used text that was still in view.`;
 }
 
 function overall({ policies, files }: ReplayReport, unit: BilledUnit): string {
@@ -131,7 +131,7 @@ function reading(unit: BilledUnit): string {
 <h2 id="reading">How to read this</h2>
 <dl>
 <dt>Raw</dt><dd>Nothing is masked: each call is sent the whole conversation until then.</dd>
-<dt>Billed</dt><dd>Input of all calls, ${billed}. “× raw” holds it against doing nothing; “worst” is the largest of one conversation.</dd>
+<dt>Billed</dt><dd>Input of all calls, ${billed}. “× raw” compares it with doing nothing; “worst” is the largest of one conversation.</dd>
 <dt>Faults</dt><dd>Calls whose answer uses a string that was only in masked results. Each is billed as one more call that recalls the result, which then stays in view for a while, times the price of a fault in the policy. “With output” adds the tokens of the answers, on both sides.</dd>
 <dt>Context</dt><dd>Tokens that the calls are sent. “Of raw” is their sum against that of raw, “over window” the calls that would not have fitted the model’s context window, where that is known.</dd>
 <dt>Recall</dt><dd>Of the identifiers and whole lines that assistant messages used and that were only in tool results until then, the share still in view when used; in digests: the share that a placeholder’s digest showed instead.</dd>

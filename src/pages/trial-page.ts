@@ -127,7 +127,7 @@ function failuresSection({ failed, not_run: notRun }: TrialReport): string {
 const reading = `<section aria-labelledby="reading"><h2 id="reading">How to read this</h2>
 <dl>
 <dt>Solved</dt><dd>Runs after which the check of the task ended with exit code 0, with Wilson’s interval. A run that failed (the program crashed, took too long, or its check could not run) is counted beside them.</dd>
-<dt>Differences</dt><dd>Between runs of the same task and trial. The interval of solved is Newcombe’s method 10 for pairs, and speaks of these tasks; the others are Student’s t over the means of the tasks, and need two of them.</dd>
+<dt>Differences</dt><dd>Between runs of the same task and trial. The interval of solved is Newcombe’s method 10 for pairs, and is about these tasks only; the others are Student’s t over the means of the tasks, and need two of them.</dd>
 <dt>US dollars</dt><dd>Input and output as the ledger of the proxy has them, in every arm, at the catalogue price of the model.</dd>
 </dl>
 <p class="note">This page makes no request and has no script.</p>

@@ -41,7 +41,7 @@ const apis: Readonly<Record<string, keyof typeof formatsOfApi>> = {
 	"google-vertex": "gemini",
 };
 
-/** pi's note under an output over 50 kB, of which it shows the end, and how a command ended. The file has neither. */
+/** pi's note under an output over 50 kB (it shows the end), and the line on how a command ended. The file has neither. */
 const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<status>\n\nCommand [^\n]{1,100})?$/;
 
 const recallTool = "recall_original";

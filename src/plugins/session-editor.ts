@@ -41,9 +41,9 @@ const nothingKept = "Nothing was kept: the archive is off.";
  * host: after any, the host goes on with its own messages, and `report` gets one line without any text of the conversation.
  */
 export function createSessionEditor(what: {
-	/** Of the project; its policy file counts. */
+	/** The folder of the project; its policy file counts. */
 	readonly folder: string;
-	/** Whose server entry sets the language, unless `options` do. */
+	/** The host; its server entry sets the language, unless `options` do. */
 	readonly host?: string | undefined;
 	readonly options: PluginOptions | undefined;
 	/** Its name in the figures. */

@@ -115,7 +115,7 @@ const mask = section("Masking of old tool results.", {
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How readily `use` masks results that may be needed again. `high` saves the most tokens, `low` keeps the most results, and every file that was read is whole when it arrives.",
+		"How readily `use` masks results that may be needed again. `high` saves the most tokens; `low` keeps the most results, and cuts no file as it arrives.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
@@ -124,15 +124,12 @@ const mask = section("Masking of old tool results.", {
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
 	by: choice(
 		["palimpsest", "provider"],
-		"What takes old results out of Anthropic requests in the proxy; everything else ignores it. `palimpsest`: placeholders. `provider`: Anthropic's own clearing, which edits no history, so that all reasoning stays valid; it takes the oldest results, errors too (docs/proxy.md#the-provider-clears).",
+		"What takes old results out of Anthropic requests in the proxy; everything else ignores it. `palimpsest`: placeholders. `provider`: Anthropic's own clearing, which keeps all reasoning valid and takes the oldest results, errors too (docs/proxy.md#the-provider-clears).",
 	),
 });
 
 const guard = section("Keeping a conversation within the model's context window.", {
-	enabled: flag(
-		true,
-		"Whether the guard changes a conversation. If off, it only reports whether the conversation fits and what takes the most tokens.",
-	),
+	enabled: flag(true, "Whether the guard changes a conversation. If off, it only reports."),
 	ladder: field(
 		distinct(["truncate", "mask", "drop"], "each step at most once"),
 		["truncate", "mask", "drop"],
@@ -149,7 +146,7 @@ const guard = section("Keeping a conversation within the model's context window.
 	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
 	target_ratio: absentOr(
 		z.number().gt(0).max(1),
-		"Share of the budget to which the guard reduces a conversation over the budget, so that the next calls need no further cuts. Absent: just under the budget.",
+		"Share of the budget to which the guard reduces a conversation over the budget. Absent: just under the budget.",
 	),
 	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
 	max_tool_result_chars: field(
@@ -223,7 +220,7 @@ const truncate = section("Cutting one large text, and large results in the guard
 	),
 	command_chars: absentOr(
 		largeNumber,
-		"The same for what a command prints that runs something, lists files or writes, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
+		"The same for the output of commands that run something, list files or write, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
 	),
 	max_tokens: absentOr(
 		largeNumber.min(1),
@@ -265,12 +262,12 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 	answered_by: field(
 		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
 		["sampling", "openai-compatible", "caller"],
-		"Who is asked for a summary; the first that is available answers: the client's own model, the endpoint in the environment, or the caller. `none` falls back to the guard.",
+		"Who writes a summary, the first that is available: the client's own model, the endpoint in the environment, or the caller. `none`: the steps of the guard instead.",
 	),
 	keep_user_text: field(
 		z.union([z.boolean(), z.enum(["summaries"])]),
 		"summaries",
-		"Whether people's messages stay word for word. `summaries`: below each summary of `hiding-then-summary`. `true`: below every summary, and when the guard drops messages. Rules (never, always, must, from now on) always stay.",
+		"Whether people's messages stay word for word. `summaries`: below each summary of `hiding-then-summary`. `true`: below every summary, and when the guard drops messages.",
 	),
 	keep_user_tokens: absentOr(
 		largeNumber.min(1),
@@ -303,17 +300,17 @@ const prices = section("The prices of tokens.", {
 	steps: field(
 		z.array(z.strictObject({ over: z.number().min(1).max(1_000_000_000), input: price, output: price })).max(10),
 		[],
-		"Price steps: a request with a prompt of more than `over` tokens, read and written ones among them, pays `input` times as much for all tokens of its prompt, and `output` times as much for its answer. Masking keeps a request below a step where it can.",
+		"Price steps: a request with a prompt of more than `over` tokens pays `input` times as much for its whole prompt, and `output` times as much for its answer. Masking keeps a request below a step where it can.",
 	),
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,
-		"For models that bind their reasoning to earlier messages: the share of the present turn's reasoning that the model produces once more, at the price of output, after masking made it invalid. This is an assumption, not a measurement.",
+		"For models that bind their reasoning to earlier messages: the share of the present turn's reasoning that the model produces again after masking made it invalid. An assumption, not a measurement.",
 	),
 	fault: field(
 		price,
 		1,
-		"What `replay` bills for each call that needs a masked result, as a multiple of an immediate recall: one more call, and the result's tokens again while it stays.",
+		"The bill in `replay` of a call that needs a masked result, as a multiple of an immediate recall: one more call, and the result's tokens while it stays.",
 	),
 	cache_seconds: field(
 		z.int().min(1).max(1_000_000_000),
@@ -333,15 +330,15 @@ export const policySchema = z.strictObject({
 	log_level: field(z.enum(logLevels), "warning", "Least severe level that is logged."),
 	text: choice(
 		["auto", "full"],
-		"What the text block of an answer over 256 kB of JSON contains: a summary (`auto`), or the whole answer a second time (`full`), for hosts that show their model only the text.",
+		"The text block of an answer over 256 kB of JSON: a summary (`auto`), or the whole answer again (`full`), for hosts that show their model only the text.",
 	),
 	media: choice(
 		["keep", "mask"],
-		"Images, audio and documents in old tool results: left unchanged, or replaced by a line that describes them.",
+		"Images, audio and documents in old tool results: kept, or replaced by a line that describes them.",
 	),
 	thinking: absentOr(
 		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),
-		"Signed reasoning that an edit of earlier messages makes invalid, which some models then refuse. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that are known to check it (Claude Fable and Mythos from 5.1, Opus, Sonnet and Haiku from 5.5), else left. `refuse`: nothing is changed. If it is not set: `keep`; for `rescue` and a compaction `auto`, since the session could not go on otherwise.",
+		"Signed reasoning that an edit of earlier messages makes invalid. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that are known to check it (Claude Fable and Mythos from 5.1, Opus, Sonnet and Haiku from 5.5), else left. `refuse`: nothing is changed. If it is not set: `keep`; for `rescue` and a compaction `auto`.",
 	),
 	on_archive_failure: choice(
 		["refuse", "mask_without_recall"],

@@ -10,8 +10,8 @@ export type Accounts = ReturnType<typeof createAccounts>;
 const mostAccounts = 1_000;
 
 /**
- * Remembers the accounts of which an answer has shown that they check the messages that reasoning is bound to: in `folder` if one is
- * given, as a keyed hash of the upstream and the credential, which reveals neither.
+ * Remembers the accounts that check the messages before bound reasoning, as an answer has shown. They are kept in `folder`,
+ * if given, as a keyed hash of the upstream and the credential, which reveals neither.
  */
 export function createAccounts(folder: string | undefined) {
 	const file = folder && path.join(folder, "accounts.json");
@@ -25,7 +25,7 @@ export function createAccounts(folder: string | undefined) {
 	return {
 		isEnforced: (upstream: string, headers: IncomingHttpHeaders): boolean =>
 			enforced.size > 0 && enforced.has(nameOf(upstream, headers)),
-		/** Returns whether it is news. Where it cannot be written, this process knows it. */
+		/** Returns whether it is new. If it cannot be written, this process remembers it. */
 		learn(upstream: string, headers: IncomingHttpHeaders): boolean {
 			const name = nameOf(upstream, headers);
 			if (enforced.has(name)) return false;

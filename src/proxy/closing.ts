@@ -7,7 +7,7 @@ import { frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 interface Launched {
 	readonly name: string;
 	readonly title: string;
-	/** That it would use without us. */
+	/** The upstreams that it would use without us. */
 	readonly upstreams: Pointing["upstreams"];
 }
 
@@ -29,7 +29,7 @@ function whyNone(address: string, program: Launched | undefined): string {
 }
 
 function unedited(totals: ProxyTotals): string[] {
-	return [`${counted(totals.asked, "request")} passed, and no conversation among them`, ...reservations(totals)];
+	return [`${counted(totals.asked, "request")} passed, none with a conversation`, ...reservations(totals)];
 }
 
 function figures(totals: ProxyTotals): string[] {
@@ -42,7 +42,7 @@ function figures(totals: ProxyTotals): string[] {
 		`${formatCount(tokensSent)} tokens sent`,
 		`${formatCount(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [`${formatCount(untoldRequests)} requests whose unedited bill is unknown`] : []),
+		...(untoldRequests > 0 ? [`${formatCount(untoldRequests)} requests without a known unedited bill`] : []),
 		...reservations(totals),
 	];
 }

@@ -13,7 +13,7 @@ import type { Ledger } from "./ledger.ts";
 /** A request that was answered, as it was sent. */
 export interface AnsweredRequest {
 	readonly asked: Asked & { readonly body: { readonly bytes: Buffer; readonly decoded: boolean } };
-	/** Of its body, unless that is decoded. */
+	/** The encoding of its body, unless that is decoded. */
 	readonly encoding: string | undefined;
 	readonly upstream: Upstream;
 	/** When it was sent, in ms since 1970. */
@@ -112,7 +112,7 @@ export function createKeepWarm(what: {
 		ledger.pinged("failed");
 		// A request of the conversation ended it.
 		if (held.get(conversation) !== one) return;
-		const message = `A ping to keep the cache warm failed (${reason}); this pause gets no other.`;
+		const message = `A ping to keep the cache warm failed (${reason}); no other follows in this pause.`;
 		log?.({ level: "info", message, data: { event: "ping_failed" } });
 		forget(conversation);
 	};

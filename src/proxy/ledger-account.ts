@@ -4,7 +4,7 @@ import type { EditedResult, RequestFacts } from "../sending/facts.ts";
 import { type BreakRecord, newBreakRecord } from "./break-record.ts";
 import { newSums, type Sums } from "./request-sums.ts";
 
-/** What the ledger knows of a conversation. */
+/** The ledger's figures of a conversation. */
 export interface Account {
 	readonly api: string;
 	readonly first: number;
@@ -13,7 +13,7 @@ export interface Account {
 	model: string | undefined;
 	state: RequestFacts["why"];
 	readonly sums: Sums;
-	/** Of the latest requests. */
+	/** The points of the latest requests. */
 	readonly points: (readonly [number, number, number, number])[];
 	readonly undecided: Undeciding[];
 	/** By key, its last change. */
@@ -34,7 +34,7 @@ export interface Undeciding {
 	readonly from: number;
 	to: number;
 	readonly why: NoDecision;
-	/** Of the latest, in ms since 1970. */
+	/** The time of the latest request, in ms since 1970. */
 	last: number;
 }
 

@@ -31,7 +31,7 @@ export interface ProxyTotals {
 	/** Conversations that once got no new decisions after a refusal. */
 	readonly frozen: number;
 	readonly keptWarm: KeptWarm;
-	/** Of all requests: their number, and those for an answer that got none. */
+	/** The number of all requests, and of those that got no answer. */
 	readonly asked: number;
 	readonly failed: number;
 	/** In an encoding that cannot be read, and so unedited. */
@@ -304,7 +304,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 					first_point: account.sums.requests - account.points.length + 1,
 					undecided: hasDetails(id, index) ? account.undecided : [],
 					results: hasDetails(id, index) ? [...account.results.values()] : [],
-					/** Requests of which the provider read less from its cache than was sent before, and why. */
+					/** Requests with less read from the provider's cache than was sent before, and the causes. */
 					breaks: hasDetails(id, index) ? [...account.breaks.entries] : [],
 				})),
 			};

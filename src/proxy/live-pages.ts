@@ -127,7 +127,7 @@ export function livePages({
 
 const longestWait = 30;
 
-/** Of `Prefer: wait=20` (RFC 7240): for so many seconds the answer may wait for an entry. */
+/** Reads `Prefer: wait=20` (RFC 7240): the seconds that the answer may wait for an entry. */
 function secondsToWait({ headers }: Pick<IncomingMessage, "headers">): number {
 	const [, seconds = "0"] = /^wait=(\d{1,3})$/.exec(String(headers.prefer ?? "")) ?? [];
 	return Math.min(longestWait, Number(seconds));

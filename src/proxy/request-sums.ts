@@ -14,7 +14,7 @@ export const newSums = () => ({
 	/** US dollars of the requests, and the requests of models whose price is unknown. */
 	usd: 0,
 	unpriced_requests: 0,
-	/** US dollars of the unedited requests, less those of the requests; and the requests of which either is unknown. */
+	/** US dollars of the unedited requests, less those of the requests; and the requests without one of the two. */
 	usd_saved: 0,
 	usd_untold_requests: 0,
 	/** Requests priced without a cache, since the upstream never tells of tokens read from one. */
@@ -32,7 +32,7 @@ export function addTo(sums: Sums, more: Sums): void {
 	for (const key of Object.keys(sums) as (keyof Sums)[]) sums[key] += more[key];
 }
 
-/** `billed_unedited`, `ratio` and dollars are those of the requests of which they can be told; null if there are none. */
+/** `billed_unedited`, `ratio` and dollars cover the requests with known values; null if there are none. */
 export function figuresOf(sums: Sums) {
 	const { requests, billed, billed_unedited: unedited, untold_requests: untold, untold_billed: billedUntold } = sums;
 	const isKnown = (unknown: number) => requests === 0 || unknown < requests;

@@ -31,7 +31,7 @@ export interface Route {
 const messages = /(?:^|\/)messages(\/count_tokens)?$/;
 const openai = /(?:^|\/)(?:chat\/completions|responses)$/;
 const gemini = /(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/;
-/** Of a Google sign-in. The body names the model, and holds the request in `request`. */
+/** The requests of a Google sign-in. The body names the model, and holds the request in `request`. */
 const codeAssist = /(?:^|\/)v1internal:(?:generateContent|streamGenerateContent)$/;
 /** "Use Claude models" (docs.cloud.google.com/vertex-ai). Colons may be encoded. */
 const vertex = /(?:^|\/)publishers\/anthropic\/models\/(?<model>[^/:]+)(?::|%3A)(?:rawPredict|streamRawPredict)$/i;

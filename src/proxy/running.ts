@@ -14,7 +14,7 @@ export interface RunningProxy {
 	/** Such as http://127.0.0.1:8787. */
 	readonly address: string;
 	readonly pid: number;
-	/** That `launch` has started behind it, by the name that `launch` knows. */
+	/** The program that `launch` has started behind it, by the name that `launch` takes. */
 	readonly program?: string;
 	/** In ms since 1970. */
 	readonly started: number;
@@ -59,7 +59,7 @@ function runningFolder(): string {
 	return path.join(stateFolder(), "running");
 }
 
-/** A name of its own, so that nobody deletes the entry of a later proxy. Machines may share a home. */
+/** A name of its own, so that no proxy deletes the entry of a later one. Machines may share a home. */
 function fileOf(address: string, folder: string): string {
 	const machine = hostname().replace(/[^\w.-]/g, "_");
 	return path.join(folder, `${machine}-${process.pid}-${new URL(address).port}${ending}`);
@@ -110,7 +110,7 @@ function isAlive(pid: number): boolean {
 	}
 }
 
-/** That a proxy on this machine may take to answer; it may be busy, or suspended. */
+/** The time that a proxy on this machine may take to answer; it may be busy, or suspended. */
 const longestProbeMs = 1_000;
 
 /** Another process may have the id by now, and another server the port. */

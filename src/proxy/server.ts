@@ -54,7 +54,7 @@ interface ProxyOptions {
 	readonly keepWarm?: "until_closed" | "while_connected" | undefined;
 	/** For tests. */
 	readonly later?: Later | undefined;
-	/** That the headers of a request may take. */
+	/** The time that the headers of a request may take. */
 	readonly headersMilliseconds?: number | undefined;
 	/** For tests, which inject faults and time. */
 	readonly engine?: Partial<Pick<Editing, "planner" | "worked">> | undefined;
@@ -156,7 +156,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	};
 }
 
-/** That the end of the proxy waits for its archive. */
+/** The time that the end of the proxy waits for its archive. */
 const longestEndMs = 2_000;
 
 /** Longer than pings keep a cache of an hour. */

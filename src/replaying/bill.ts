@@ -11,7 +11,7 @@ export interface ContextParts {
 	/** With messages of unknown roles. */
 	readonly user: number;
 	readonly assistant: number;
-	/** Of results that are not masked, with the frame of their messages. */
+	/** Tokens of results that are not masked, with the frame of their messages. */
 	readonly results: number;
 	readonly placeholders: number;
 }

@@ -33,7 +33,7 @@ interface Use {
 	readonly call: number;
 	/** All results that had it. */
 	readonly holders: readonly number[];
-	/** Those that show it until they are masked; none if it was cut from all of them. */
+	/** The results that show it until they are masked; none if it was cut from all of them. */
 	readonly shownBy: readonly number[];
 	/** Calls whose fault may bring it into view: its own, and those that recall one of its holders. */
 	readonly recalls: readonly number[];
@@ -118,7 +118,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 	}
 }
 
-/** Those of which no holder is sure to be in view, each once. */
+/** The strings without a holder that is surely in view, each once. */
 function usesOf(history: ReplayHistory, maskableFrom: readonly number[]): Use[] {
 	const results = wholeResults(history);
 	const found = new Map<string, Omit<Use, "recalls">>();

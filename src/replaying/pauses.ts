@@ -19,12 +19,12 @@ export interface PauseTotals {
 	/** Calls after the cache had expired, and their bill. */
 	readonly expiredCalls: number;
 	readonly billedExpired: number;
-	/** Of all calls, if the cache never expired. */
+	/** The bill of all calls, if the cache never expired. */
 	readonly billedForever: number;
 	/** The same if pings keep the cache warm, with the pings until the last call. */
 	readonly billedKeptWarm: number;
 	readonly pings: number;
-	/** Of the pings after the last call, if the program stays open. */
+	/** The bill of the pings after the last call, if the program stays open. */
 	readonly billedAtEnd: number;
 }
 
@@ -80,8 +80,8 @@ function pingsBefore({ seconds, lifetime }: Pause, tokens: number): number {
 }
 
 /**
- * The bill with pings. Whether a cache is kept depends on the size of the call before it, and with it on what the policy does
- * at earlier pauses alone, so that each round settles one pause more.
+ * The bill with pings. Whether a cache is kept depends on the size of the call before it, and so on the policy at earlier
+ * pauses. Each round settles one more pause.
  */
 function keptWarm(
 	moments: readonly number[],

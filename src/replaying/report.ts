@@ -10,7 +10,7 @@ export interface PolicyTotals {
 	readonly calls: number;
 	readonly inputTokens: number;
 	readonly cachedTokens: number;
-	/** Of input. */
+	/** The bill of the input. */
 	readonly billed: number;
 	readonly outputTokens: number;
 	readonly billedOutput: number;
@@ -27,7 +27,7 @@ export interface PolicyTotals {
 	readonly worst: number;
 	readonly worstWithFaults: number;
 	readonly peakTokens: number;
-	/** Of models whose larger requests cost more; the bills are those of conversations that pass the lowest step raw. */
+	/** For models with price steps. The bills are of conversations that pass the lowest step raw. */
 	readonly priceStep: {
 		readonly callsOver: number;
 		readonly rawCallsOver: number;
@@ -70,7 +70,7 @@ function boundAt(bound: PolicyTotals["bound"], penalty: number): number {
 	return low.bill + share * (high.bill - low.bill);
 }
 
-/** Bills and penalties in another unit, of which one of theirs is `factor`. */
+/** Bills and penalties in another unit: theirs times `factor`. */
 function scaleBills(totals: PolicyTotals, factor: number): PolicyTotals {
 	const { raw, bound, priceStep, pauses } = totals;
 	return {
@@ -128,9 +128,9 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 		billed_output: totals.billedOutput,
 		/** The share of output in the whole bill. */
 		output_share: totals.billedOutput === 0 ? 0 : totals.billedOutput / (billedWithFaults + totals.billedOutput),
-		/** Of the whole bill, faults and output included. */
+		/** Ratio of the whole bill, faults and output included. */
 		ratio_with_output: ratio(billedWithFaults + totals.billedOutput, raw.billed + raw.billedOutput),
-		/** Of input tokens to those of `raw`. */
+		/** Ratio of the input tokens to the input tokens of `raw`. */
 		average_context_ratio: ratio(totals.inputTokens, raw.inputTokens),
 		peak_context_tokens: Math.round(totals.peakTokens),
 		calls_over_window: totals.callsOverWindow,
@@ -171,7 +171,7 @@ function pauseFigures({ pauses, raw, billed, calls }: PolicyTotals) {
 	return {
 		timed_calls: pauses.timedCalls,
 		expired_calls: pauses.expiredCalls,
-		/** Of all calls, and of `billed`. */
+		/** Shares of all calls, and of `billed`. */
 		expired_share_of_calls: pauses.expiredCalls / calls,
 		expired_share_of_bill: billed === 0 ? 0 : pauses.billedExpired / billed,
 		/** `ratio_with_faults` if the cache never expired. */

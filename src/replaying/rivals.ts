@@ -85,7 +85,7 @@ function startRule(history: ReplayHistory, rival: Rival): (moment: Moment) => re
 		const { results } = transcript.messages[message] as Message;
 		return (results[place - (firstResult[message] as number)] as ToolResult).isError === true;
 	};
-	/** Those older than the newest `protect` estimated tokens of them, if they hold more than `atLeast`. */
+	/** The places of results older than the newest `protect` estimated tokens of them, if these hold more than `atLeast`. */
 	const beyondProtected = (places: readonly number[], { protect, atLeast }: typeof geminiCli) => {
 		let tokens = 0;
 		const newest = places.findLastIndex((place) => {

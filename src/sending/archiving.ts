@@ -99,7 +99,7 @@ function originalsOf(document: unknown, { paired, values, ref, isCleared }: Repl
 	});
 }
 
-/** `undefined` if it takes longer. A process whose only work this is may end meanwhile, unless it is waited for. */
+/** `undefined` if it takes longer. A process without other work may end before that, unless it is waited for. */
 export async function inTime<T>(
 	work: Promise<T>,
 	milliseconds: number,

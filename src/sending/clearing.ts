@@ -16,7 +16,7 @@ const clearToolUses = "clear_tool_uses_20250919";
  */
 export type Clearing = "off" | "on" | "refused";
 
-/** A request of a host; whether beta features may be asked for, of which clearing is one. */
+/** A request of a host; whether beta features, such as clearing, may be asked for. */
 interface AskedRequest {
 	readonly body: unknown;
 	readonly takesBetas?: boolean | undefined;
@@ -59,9 +59,9 @@ export function clearablePlaces(body: unknown, paired: readonly PairedResult[]):
 }
 
 /**
- * The field `context_management` of a request in which the provider clears what is known to be cleared: `keep` are the tool
- * uses after the last one, so that it grows by those that are added, and the cleared results stay the same. Tools of
- * results that stay before it are excluded. `undefined` if nothing is cleared.
+ * The field `context_management` of a request whose results the provider clears. `keep` is the number of tool uses after the
+ * last cleared one. It grows with each new tool use, so the cleared results stay the same. Tools of results that stay
+ * before that one are excluded. `undefined` if nothing is cleared.
  */
 export function contextManagement(
 	body: unknown,

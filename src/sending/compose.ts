@@ -32,7 +32,7 @@ export interface Composed<Written> {
 	readonly states: readonly (ResultState | undefined)[];
 	/** Places whose state begins with this request. */
 	readonly decided: ReadonlySet<number>;
-	/** Those among them that are masked since the agent asked for it. */
+	/** The results among them that are masked since the agent asked for it. */
 	readonly asked: ReadonlySet<number>;
 	readonly why: Why | undefined;
 	readonly noDecision: NoDecision | undefined;
@@ -272,9 +272,9 @@ type RefusedFor = "reasoning" | "something_else";
 
 /**
  * Tries other forms of a request that was refused with 400, the one that changes least first. If a refusal remains
- * without the invalid reasoning, the provider may refuse the decisions of the request. Of a request without an edit, only
- * the reasoning can be ours: earlier requests may have been sent in forms that this memory does not know, such as those of
- * a process that could not write them down. Returns the form that was accepted, or why none was.
+ * without the invalid reasoning, the provider may refuse the decisions of the request. In a request without an
+ * edit, only the reasoning can be our fault: another process may have sent earlier requests in forms that it could not
+ * store. Returns the form that was accepted, or why none was.
  */
 export async function sendAgain<Written>(
 	{ variants, written, noDecision }: Pick<Composed<Written>, "variants" | "written" | "noDecision">,

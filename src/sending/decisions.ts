@@ -122,9 +122,9 @@ interface Chosen {
 }
 
 /**
- * One placeholder says how to read the originals: the first, unless another one already does. Where the host has rewritten
- * its history and the one that said it is gone, the first that is left says it: the messages after it are written to
- * the cache again in any case.
+ * One placeholder says how to read the originals: the first, unless another one already does. If the host has rewritten its
+ * history without that placeholder, the first one left says it: the messages after it are written to the cache again in
+ * any case.
  */
 export function addHint(
 	{ paired, branch }: OpenedConversation,

@@ -67,11 +67,11 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		const { transcript, paired, keys } = opened;
 		const branch = plan && editing.histories.keep(opened.conversation, { transcript, paired, keys }, undefined);
 		if (branch) opened.branch = Object.assign(branch, { plan });
-		// Others may have sent something meanwhile.
+		// Others may have sent something since.
 		opened.remembered = editing.memory.recall(opened.conversation);
 	}
 	const onError = (error: unknown) => editing.onFault("failed", describe(error));
-	// A fault leaves the answer of our server, and the request has its states all the same.
+	// A fault leaves the answer of our server, and the request still has its states.
 	const asked = await answerAsked(opened, request, editing).catch(onError);
 	const composed = compose(opened, request, { ...editing, onError });
 	// From the next request on, also if that comes before the plan that is made beside this one.
@@ -190,7 +190,7 @@ async function answerAsked<Written>(
 		planAsked(planning, { unanswered, recalledBy }),
 	);
 	if (planned) opened.answers = planned.answers;
-	// Others may have sent something meanwhile.
+	// Others may have sent something since.
 	opened.remembered = editing.memory.recall(opened.conversation);
 	return planned?.decisions;
 }
@@ -220,7 +220,7 @@ async function inPath<Written, Planned>(
 	return planned;
 }
 
-const tooLong = new Error("The plan takes too long for the path of a request.");
+const tooLong = new Error("The plan takes too long for a request to wait.");
 
 function workedMs(): number {
 	const { user, system } = process.cpuUsage();

@@ -76,7 +76,7 @@ export function createHistories() {
 	}
 }
 
-/** One planning at a time for each branch; of the requests that come meanwhile, the last is planned on. */
+/** One planning at a time for each branch. Of the requests that come during it, the last is planned on. */
 export function planOn(branch: Branch, make: () => Promise<Plan>, failed: (error: unknown) => void): Promise<void> {
 	if (branch.planning) {
 		branch.next = make;

@@ -72,7 +72,7 @@ export function createMemory({
 	readonly folder: string | undefined;
 	readonly now: () => number;
 	readonly isStorable?: (text: string) => boolean;
-	/** That of the machine, in ms. */
+	/** The uptime of the machine, in ms. */
 	readonly uptime?: () => number;
 }) {
 	const conversations = new Map<string, Entry>();
@@ -174,7 +174,7 @@ export function createMemory({
 			return entry;
 		},
 		/**
-		 * Finds the state of a result in any conversation that this process knows: a host may compact one and go on with its
+		 * Finds the state of a result in any conversation of this process: a host may compact one and go on with its
 		 * last results. Another process may have decided on them.
 		 */
 		statesAnywhere(): (key: string) => ResultState | undefined {
@@ -189,7 +189,7 @@ export function createMemory({
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
 			if (file && entry.read <= mostFileBytes) {
-				// Other processes may have decided something newer meanwhile.
+				// Other processes may have decided something newer since.
 				const waited = entry.unwritten.map((one) => {
 					return { ...one, states: one.states?.filter(({ key, state }) => entry.states.get(key) === state) };
 				});

@@ -5,7 +5,7 @@ import { decodeValues, encodeValues, type ResultState } from "./states.ts";
 
 /** The notes that a request adds. */
 export interface Note {
-	/** Of the request. */
+	/** The number of the request. */
 	readonly number: number;
 	readonly model?: string | undefined;
 	readonly messages?: number | undefined;

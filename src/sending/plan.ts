@@ -29,7 +29,7 @@ export interface Decision {
 	readonly values: Values;
 	readonly ref: string | undefined;
 	readonly savedChars: number;
-	/** Of the meter. */
+	/** In tokens of the meter. */
 	readonly savedTokens: number;
 }
 
@@ -47,7 +47,7 @@ export interface Plan {
 	/** If the request would pass one of these numbers of the provider's tokens, or a price step. */
 	readonly over: readonly Decision[];
 	readonly limits: readonly number[];
-	/** Those that the agent has asked for. They count in any case. */
+	/** The decisions that the agent has asked for. They always count. */
 	readonly asked: readonly Decision[];
 }
 
@@ -263,7 +263,7 @@ async function clearings(
 	return new Map(decisions.map((one) => [one.place, one]));
 }
 
-/** Of the provider's text in the place of a cleared result. */
+/** Tokens of the provider's text in the place of a cleared result. */
 const clearedTokens = 3;
 /** A price step or a window is in reach if the last request had more than this share of it. */
 const sparedShare = 0.6;

@@ -12,7 +12,7 @@ export interface Block {
 	readonly message: number;
 	/** The number of the request whose answer it is; 0 if that did not pass here. */
 	readonly produced: number;
-	/** Of that request; `undefined` if it is not known. */
+	/** The model of that request; `undefined` if it is unknown. */
 	readonly model: string | undefined;
 }
 
@@ -51,17 +51,17 @@ interface Change {
 }
 
 /**
- * The blocks that no longer fit the sent messages: a result before them changed its state after they were produced, or a block
- * between those that stay and them was left out after that. Blocks may be left out from the start: those behind stay valid
- * (the same page). A block that was left out once stays out, since blocks produced meanwhile do not expect it. No model is
- * shown the reasoning of another, so that only blocks of the same model count as before.
+ * The blocks that no longer fit the sent messages. After they were produced, a result before them changed its state, or a
+ * block between the kept ones and them was left out. Blocks may be left out from the start: those behind stay valid (the same
+ * page). A block that was left out once stays out, since blocks produced since do not expect it. No model sees the reasoning
+ * of another, so only blocks of the same model count as before.
  */
 export function blocksLeftOut(what: {
 	readonly blocks: readonly Block[];
 	/** In order. */
 	readonly changes: readonly Change[];
 	readonly leftOut: ReadonlyMap<string, number>;
-	/** Of this request. */
+	/** The number of this request. */
 	readonly number: number;
 	readonly model: string | undefined;
 }): Block[] {

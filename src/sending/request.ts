@@ -26,7 +26,7 @@ export interface Shared {
 export interface HostRequest<Written> {
 	/** Holds the messages, and all that is sent with them. */
 	readonly body: unknown;
-	/** Those that may be edited. */
+	/** The formats that may be edited. */
 	readonly formats: readonly string[];
 	readonly terms: CacheTerms;
 	readonly model: string | undefined;

@@ -22,7 +22,7 @@ export interface ResultState {
 	readonly values: Values;
 	/** The text that was sent in its place before it was masked. */
 	readonly cut?: Values | undefined;
-	/** Of the original; `undefined` if none is archived. */
+	/** The reference of the original; `undefined` if none is archived. */
 	readonly ref?: string | undefined;
 }
 

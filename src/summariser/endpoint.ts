@@ -199,7 +199,7 @@ const mistralTooLong = "3051";
 const advice: Readonly<Record<SummariserErrorCode, string>> = {
 	rate_limit: "Too many requests, or the quota is used up. Try again later",
 	context_too_long: "The prompt is too long for the model. Summarise a shorter range",
-	model_not_found: "It knows no such model, or nothing is at this address. Check the model's name and the base URL",
+	model_not_found: "The model or the address was not found. Check the model's name and the base URL",
 	timeout: "It did not answer in time. Try again, or allow more time",
 	server_error: "It failed. Try again later",
 	auth_error: "It does not accept the key. Check that one is set and may use this model",

@@ -20,6 +20,6 @@ export async function estimateTokens(
 	const counted = encoding ?? (model === undefined ? "o200k_base" : encodingForModel(model));
 	if (counted !== undefined) return { encoding: counted, method: "exact", scale: exactScale, notes: [] };
 	const family = await familyOfModel(model as string);
-	const note = "Nothing is known of this model's tokenizer, so its tokens are estimated within a wide band.";
+	const note = "The tokenizer of this model is unknown, so its tokens are estimated within a wide band.";
 	return { ...modelFamilies[family], method: "estimated", notes: family === "unknown" ? [note] : [] };
 }

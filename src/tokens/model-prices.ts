@@ -33,7 +33,7 @@ export function withPricesOf(
 	};
 }
 
-/** Those that the policy sets, as against the defaults. */
+/** The prices that the policy sets, unlike the defaults. */
 export function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: NonNullable<Prices[Key]> } {
 	const set = pricesSetIn(prices);
 	return Object.fromEntries(Object.entries(prices).filter(([key, value]) => set.has(key) && value !== null));
@@ -47,7 +47,7 @@ type Search = Awaited<ReturnType<typeof loadCatalogue>>;
 let catalogue: Search | undefined;
 let opening: Promise<void> | undefined;
 
-/** From then on `pricesOfModel` knows the catalogue as well. */
+/** From then on `pricesOfModel` reads the catalogue as well. */
 export function openCatalogue(): Promise<void> {
 	opening ??= loadCatalogue().then((search) => {
 		catalogue = search;
@@ -61,7 +61,7 @@ function catalogued(model: string, name: string): ModelPrices | undefined {
 	return found && pricesFromCatalogue(name, found.prices);
 }
 
-/** A model without a price of reads may be cached all the same: its reports decide. */
+/** A model without a price of reads may still be cached: its reports decide. */
 function pricesFromCatalogue(name: string, prices: NonNullable<ReturnType<Search>>["prices"]): ModelPrices | undefined {
 	const { input_mtok: listed, output_mtok: listedOutput, cache_read_mtok, cache_write_mtok } = prices;
 	const input = baseOf(listed);

@@ -20,7 +20,7 @@ export async function contextWindowOfModel(model: string): Promise<ModelWindow |
 	if (known !== undefined) return { tokens: known, notes: [], largestInput: largestInputOf(name, known) };
 	const relative = await nearestRelative(name);
 	if (relative === undefined) return undefined;
-	const note = `No context window is known for ${JSON.stringify(model.slice(0, 80))}, so that of ${relative.name} is assumed: ${relative.tokens} tokens. Where that is wrong, give the right one, or set guard.context_window_override in the policy.`;
+	const note = `No context window is known for ${JSON.stringify(model.slice(0, 80))}, so the window of ${relative.name} is assumed: ${relative.tokens} tokens. Where that is wrong, give the right one, or set guard.context_window_override in the policy.`;
 	return { tokens: relative.tokens, notes: [note], largestInput: largestInputOf(name, relative.tokens) };
 }
 
@@ -296,7 +296,7 @@ function* spellings(model: string): Generator<{ readonly name: string; readonly 
 		yield { name: last };
 	}
 	yield { name: last.replaceAll(".", "-") };
-	// Bedrock's names have a dot after the maker; the catalogue knows them, but not without their provider.
+	// Bedrock's names have a dot after the maker; the catalogue has them, but not without their provider.
 	if (last.includes(".")) yield { name: last, provider: "aws" };
 }
 

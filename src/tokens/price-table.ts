@@ -77,7 +77,7 @@ const claude = { read: usualRead, writes: "paid", isAsked: true } as const;
 const over200k: readonly PriceStep[] = [{ over: 200_000, input: 2, output: 1.5 }];
 const over272k: readonly PriceStep[] = [{ over: 272_000, input: 2, output: 1.5 }];
 const over100k: readonly PriceStep[] = [{ over: 100_000, input: 5, output: 5 }];
-/** OpenAI from 5.6 on: a write is billed, and the cache lives for 30 minutes. */
+/** OpenAI from 5.6 on: a write is billed, and the cache lasts for 30 minutes. */
 const openai56 = { read: usualRead, writes: "paid_by_minutes", minutes: 30, steps: over272k } as const;
 
 /**

@@ -10,7 +10,7 @@ export type TableName = "o200k_base" | "cl100k_base";
 /** The tokens of one encoding, in a hash table with open addressing: some 5 MB for o200k_base, outside the JavaScript heap. */
 export interface TokenTable {
 	readonly size: number;
-	/** Of a token, in bytes. */
+	/** Most bytes of a token. */
 	readonly longest: number;
 	readonly tokens: PieceBytes;
 	/** The start of each token in `tokens`, and the end of the last one. */

@@ -6,7 +6,7 @@ export interface Interval {
 
 const z = 1.959963984540054;
 
-/** Of a share: Wilson, “Probable inference, the law of succession, and statistical inference”, JASA 22 (1927). `null` of nothing. */
+/** A share's interval: Wilson, “Probable inference, the law of succession, and statistical inference”, JASA 22 (1927); `null` for 0. */
 export function wilson(successes: number, all: number): Interval | null {
 	if (all === 0) return null;
 	const share = successes / all;
@@ -25,9 +25,9 @@ export interface SolvedPairs {
 }
 
 /**
- * Of the share that the first solves less the share that the second solves: Newcombe, “Improved confidence intervals for the
+ * The interval of the difference between the solved shares of the first and the second: Newcombe, “Improved confidence intervals for the
  * difference between binomial proportions based on paired data”, Statistics in Medicine 17 (1998), method 10. It has a width
- * also where no pair differs. `null` of nothing.
+ * also where no pair differs. `null` for no pairs.
  */
 export function pairedShares({ both, first, second, neither }: SolvedPairs): Interval | null {
 	const all = both + first + second + neither;
@@ -52,7 +52,7 @@ function correlation({ both, first, second, neither }: SolvedPairs): number {
 	return (cross > 0 ? Math.max(0, cross - half) : cross) / Math.sqrt(product);
 }
 
-/** Of a mean, by Student's t. `null` of fewer than two values. */
+/** The interval of a mean, by Student's t. `null` for fewer than two values. */
 export function meanInterval(values: readonly number[]): Interval | null {
 	if (values.length < 2) return null;
 	const centre = mean(values);

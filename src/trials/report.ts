@@ -68,7 +68,7 @@ function figuresOf(runs: readonly TrialRun[]) {
 		solved,
 		solved_interval: wilson(solved, measured.length),
 		failed,
-		/** Of a measured run. */
+		/** Means of the measured runs. */
 		mean: meansOf(measured),
 		unpriced_requests: sum(runs, "unpriced_requests"),
 		estimated_requests: sum(runs, "estimated_requests"),

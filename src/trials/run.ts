@@ -9,7 +9,7 @@ export const outcomes = [
 	"no_request",
 	// The check could not be started, was ended, or took too long.
 	"check_failed",
-	// A person ended the trial meanwhile. It is run again.
+	// A person ended the trial. It is run again.
 	"interrupted",
 ] as const;
 
@@ -26,11 +26,11 @@ export interface TrialRun {
 	/** The start, in ms since 1970. */
 	readonly at: number;
 	readonly outcome: Outcome;
-	/** Of a run that failed, in words. */
+	/** Why the run failed, in words. */
 	readonly reason?: string | undefined;
 	readonly seconds: number;
 	readonly requests: number;
-	/** Of the prompts, as the provider counts. */
+	/** Tokens of the prompts, as the provider counts. */
 	readonly tokens: number;
 	readonly output_tokens: number;
 	readonly tokens_left_out: number;

@@ -62,7 +62,7 @@ interface ReadDiff {
 	readonly parent: Int32Array;
 }
 
-/** Reads the files and hunks of a diff. A hunk ends where its head says, so `-- x` removed in one is no header. */
+/** Reads the files and hunks of a diff. A hunk ends where its head says, so `-- x` removed in one is not a header. */
 export function readDiff(units: TextUnits): ReadDiff {
 	const { count, line } = units;
 	const parent = new Int32Array(count).fill(-1);
@@ -241,7 +241,7 @@ function markGaps({ files, names, wording, listsNames }: GapMarks) {
 
 /** Scores the lines of a diff: the lines of each hunk, changed lines before context. */
 export function scoreDiff(units: TextUnits, features: LineFeatures, { kinds, ranks }: ReadDiff): Float32Array {
-	// The sign of a line of a hunk is no indent.
+	// The sign of a line of a hunk is not an indent.
 	const indent = features.indent.map((own, unit) =>
 		(ranks[unit] as number) > 0 ? indentOf(textOf(units, unit).slice(1)) : own,
 	);

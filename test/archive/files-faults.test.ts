@@ -93,7 +93,7 @@ describe("an archive in files", () => {
 		["one bit, with its times put back", flipBit],
 		["no bytes", (file: string) => truncate(file, 0)],
 		["a lost end", (file: string) => truncate(file, 9)],
-	])("puts a text again that has rotted to %s, before anybody has read it", async (_, damage) => {
+	])("writes a text again that was damaged to %s, before it is read", async (_, damage) => {
 		const folder = await scratchFolder();
 		const [archive, other] = [await open(folder), await open(folder)];
 		const [ref = ""] = await archive.put(result("plain text"));
@@ -108,7 +108,7 @@ describe("an archive in files", () => {
 		expect(await archive.get(ref)).toMatchObject({ text: "plain text", toolCallId: "id" });
 	});
 
-	it("tells nothing of a record with a changed bit, and puts the record again", async () => {
+	it("ignores a record with a changed bit, and writes the record again", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder);
 		const original = [{ text: "text", kind: "result", toolCallId: "id-1", toolName: "ls" }] as const;

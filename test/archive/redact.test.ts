@@ -41,7 +41,7 @@ describe("redaction", () => {
 		unit: fc.constantFrom("a", "\\", '"', "n", "u", "0041", "\n", "漢", "\ud83d\ude00", "/", "\ud800"),
 	});
 
-	test.prop([anyText, anyText])("leaves everything around a match in JSON as it is", async (before, after) => {
+	test.prop([anyText, anyText])("leaves everything around a match in JSON unchanged", async (before, after) => {
 		const redact = await redacting("KEY\\d");
 		const json = (words: string) => JSON.stringify({ before: "\n\\", text: `${before} ${words} ${after}` });
 		expect(redact(json("KEY1"))).toEqual({ text: json(redactionMark), redactions: 1 });

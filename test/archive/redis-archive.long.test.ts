@@ -49,7 +49,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
-	it("removes an expired original from the set of its call, whose id stays usable", async () => {
+	it("removes an expired original from the set of its call, and the call's id stays usable", async () => {
 		// Opening sweeps in the background, once in a while: this one waits for it, so that none runs beside what follows.
 		await (await open({ namespace: "reused" })).close();
 		const archive = await open({ namespace: "reused" });
@@ -74,7 +74,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
-	it("stores again what Redis evicted or damaged", async () => {
+	it("stores an evicted or damaged text again", async () => {
 		const archive = await open({ namespace: "evicted" });
 		const connection = await connectRedis({ url: redis.url });
 		const [ref = ""] = await archive.put([{ text: "evicted", kind: "result" }]);

@@ -44,7 +44,7 @@ describe("the name of an archive for other programs", () => {
 		"redis://db.example/pass",
 		"redis:///pass",
 		"rediss:pass",
-	])("refuses %s, whose password is not escaped, without quoting it", (address) => {
+	])("refuses %s with a password that is not escaped, without quoting it", (address) => {
 		for (const read of [() => nameWithoutCredentials(address), () => redisLocation(address)]) {
 			expect(read).toThrow(/^Expected the address of a Redis(?!.*(?:pass|ss@|word))/);
 		}
@@ -80,7 +80,7 @@ describe("a saved address", () => {
 		);
 	});
 
-	it("is the last one of its namespace, else that of the default namespace", async () => {
+	it("is the last one of its namespace, else the one of the default namespace", async () => {
 		const folder = await scratchFolder();
 		const of = (user: string) => address.replace("://", `://${user}`);
 		await saveAddress(of("ann"), { folder, namespace: "default" });
@@ -90,7 +90,7 @@ describe("a saved address", () => {
 		expect(found).toEqual([of("ann"), of("jim"), of("ann")]);
 	});
 
-	it("that is absent, damaged or another one is refused with what to do", async () => {
+	it("that is absent, damaged or another one is refused with advice", async () => {
 		const folder = await scratchFolder();
 		const find = () => savedAddress(name, { folder, namespace: "default" });
 		expect(find).toThrow(

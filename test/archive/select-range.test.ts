@@ -44,7 +44,7 @@ describe("selecting lines", () => {
 		expect((await select(numbered, { tail: 1000 })).text).toBe(numbered);
 	});
 
-	it("returns complete lines within the budget, and tells how to continue", async () => {
+	it("returns complete lines within the budget, and says how to continue", async () => {
 		const first = await select(numbered, { lines: "100-200", maxTokens: 50 });
 		expect(first.tokens).toBeLessThanOrEqual(50);
 		expect(first.shown?.lines.first).toBe(100);

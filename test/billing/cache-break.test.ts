@@ -129,7 +129,7 @@ describe("the cache of a conversation", () => {
 		});
 	});
 
-	it("names tools with their servers, and hashes what looks like no name", () => {
+	it("names tools with their servers, and hashes anything that does not look like a name", () => {
 		const tools = [
 			{ name: "mcp__a b: the user's words__x", hash: "1" },
 			{ name: "shell", hash: "9" },
@@ -151,7 +151,7 @@ describe("the cache of a conversation", () => {
 		expect(withSystem(head.system.replace("agent", "poet"))).toBe("system differs at 11 of 53 characters");
 	});
 
-	it("broke for no known cause where a change is behind what was read, or explains too little", () => {
+	it("broke for an unknown cause where a change is after the text that was read, or explains too little", () => {
 		// All tools were read, and the messages up to the 10th.
 		const tools = { head: { ...head, tools: [] } };
 		expect(compare(seenOf(22, { head: "other" }, tools), all(10))?.cause).toBe("unknown");
@@ -203,7 +203,7 @@ describe("the cache of a conversation", () => {
 		const late = { before: undefined, pause: 9 * 60_000, isCold: true };
 		expect(compare(seenOf(22), 0, late)).toMatchObject({
 			cause: "pause",
-			detail: "9 min since the last request; the cache lives 5 min",
+			detail: "9 min since the last request; the cache lasts 5 min",
 			tokens: all(21),
 		});
 		const changed = [{ reason: "cut", message: 6 }];
@@ -224,7 +224,7 @@ describe("the cache of a conversation", () => {
 	});
 });
 
-it("a break costs what its tokens cost more than reading them", () => {
+it("a break costs the price of its tokens less the price of reading them", () => {
 	// Claude Opus 4.5: 5 US dollars a million tokens; 1.25 to write, 0.1 to read.
 	expect(breakDollars(100_000, usageOf(5_000, 120_000), terms)).toBeCloseTo(0.5 * 1.15, 6);
 	expect(breakDollars(100_000, usageOf(5_000, 120_000), cacheTerms({ model: "a" }, "openai", prices))).toBeUndefined();

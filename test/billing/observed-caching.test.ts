@@ -13,8 +13,8 @@ function learnt(...answers: readonly ReturnType<typeof answered>[]) {
 	return record.of("openai", "a");
 }
 
-describe("what an upstream is seen to do", () => {
-	it("is never to read after five requests that repeat over 4 000 tokens", () => {
+describe("the observed caching of an upstream", () => {
+	it("is without reads after five requests that repeat over 4 000 tokens", () => {
 		const miss = answered(0, 4_001);
 		expect(neverReads(learnt(miss, miss, miss, miss))).toBe(false);
 		expect(neverReads(learnt(miss, miss, miss, miss, miss))).toBe(true);
@@ -24,18 +24,18 @@ describe("what an upstream is seen to do", () => {
 		["repeats no more than 4 000 tokens", answered(0, 4_000)],
 		["repeats nothing, since the cache had expired", answered(0, 0)],
 		["was not to be cached", answered(0, 9_000, false)],
-	])("does not hang on a request that %s", (_, request) => {
+	])("does not depend on a request that %s", (_, request) => {
 		expect(learnt(...Array.from({ length: 9 }, () => request))).toEqual(nothingObserved);
 	});
 
-	it("is to read from the first read on, whatever comes before and after it", () => {
+	it("is with reads from the first read on, in any order of requests", () => {
 		const miss = answered(0, 9_000);
 		const misses = Array.from({ length: 9 }, () => miss);
 		expect(neverReads(learnt(...misses, answered(1, 9_000)))).toBe(false);
 		expect(neverReads(learnt(answered(1, 9_000), ...misses))).toBe(false);
 	});
 
-	it("is to cache by itself after a read that no `cache_control` asked for", () => {
+	it("is automatic after a read that no `cache_control` asked for", () => {
 		expect(learnt(answered(8_000, 9_000)).readsUnasked).toBe(false);
 		expect(learnt(answered(8_000, 9_000, false), answered(8_000, 9_000)).readsUnasked).toBe(true);
 	});
@@ -52,7 +52,7 @@ describe("what an upstream is seen to do", () => {
 			expect(record.of(api, model)).toEqual(nothingObserved);
 	});
 
-	it("is remembered for so many models only, since names come from requests", () => {
+	it("is remembered for a limited number of models, since names come from requests", () => {
 		const record = createCachingRecord();
 		record.learn("openai", "first", answered(1, 0));
 		for (let count = 0; count < 600; count += 1) record.learn("openai", `model ${count}`, answered(1, 0));

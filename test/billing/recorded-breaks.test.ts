@@ -91,7 +91,7 @@ describe("the breaks of a recorded session", () => {
 	});
 
 	it.each([
-		["pause", { after: 400, user: "Go on." }, "7 min since the call before; the cache lives 5 min"],
+		["pause", { after: 400, user: "Go on." }, "7 min since the call before; the cache lasts 5 min"],
 		["model", { model: "claude-sonnet-4-6" }, "claude-opus-4-5 → claude-sonnet-4-6"],
 		["restart", { version: "2.1.2" }, "version 2.1.1 → 2.1.2"],
 		["unknown", { user: "Go on." }, /^at a message of the user/],
@@ -138,11 +138,11 @@ describe("the breaks of a recorded session", () => {
 		expect(breaks).toMatchObject([{ cause: "tools", detail: "tools: +mcp__db__query", servers: ["db"] }]);
 	});
 
-	it("are of the reasoning that the API leaves out, for the models of which it does", () => {
+	it("have the cause reasoning for models whose API leaves reasoning out", () => {
 		const thinking = growing(4).map((call) => ({ ...call, model: "claude-sonnet-4-5", thinks: true }));
 		const next = { input: 27_000, read: 8_000, user: "Go on.", model: "claude-sonnet-4-5", thinks: true };
 		expect(causes(claudeSession([...thinking, next]))).toEqual([
-			[5, "reasoning", "that of the last turn was left out"],
+			[5, "reasoning", "the reasoning of the last turn was left out"],
 		]);
 	});
 
@@ -175,7 +175,7 @@ describe("the breaks of a recorded session", () => {
 		expect(causes(claudeSession(last))).toEqual([[12, "unknown", expect.stringMatching(/^in the middle of a turn/)]]);
 	});
 
-	it("are of the start of the prompt where a turn begins and nothing was read, if the provider keeps its cache within turns", () => {
+	it("have the cause prompt_start if nothing was read at the start of a turn, and the provider keeps its cache within turns", () => {
 		const restarted = (count: number) => {
 			const calls = growing(count);
 			const { input } = calls.at(-1) as { readonly input: number };
@@ -196,7 +196,7 @@ describe("the breaks of a recorded session", () => {
 		expect(kinds(kept)).toEqual([[41, "unknown"]]);
 	});
 
-	it("cost what the tokens cost more than reading them, where the price of the model is known", () => {
+	it("cost the price of the tokens less the price of reading them, where the model's price is known", () => {
 		const broken = (model: string) =>
 			recordedBreaks(
 				readConversation(

@@ -40,7 +40,7 @@ describe.each(Object.keys(bodies) as (keyof typeof bodies)[])("the head of a req
 		expect(head).toMatchObject({ system: "You are an agent.", systemChars: 17 });
 	});
 
-	it("tells which tool came and where the system prompt differs", () => {
+	it("shows which tool was added and where the system prompt differs", () => {
 		const before = read(of(["read", "write"], "You are an agent."), format);
 		expect(headChange(before, read(of(["read", "write"], "You are an agent."), format))).toBeUndefined();
 		expect(headChange(before, read(of(["read", "mcp__db__ask"], "You are."), format))).toEqual({
@@ -68,7 +68,7 @@ describe.each(Object.keys(bodies) as (keyof typeof bodies)[])("the head of a req
 	});
 });
 
-it("breakpoints, the billing header of Claude Code and tools that wait are no part of a head", () => {
+it("breakpoints, the billing header of Claude Code and deferred tools are not part of a head", () => {
 	const plain = bodies["anthropic-messages"](["read"], "You are an agent.");
 	const marked = {
 		...plain,

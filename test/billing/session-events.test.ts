@@ -27,7 +27,7 @@ function piSession(...before: readonly (readonly Record_[])[]) {
 
 const level = (thinkingLevel: string) => ({ type: "thinking_level_change", thinkingLevel });
 
-it("a setting that a user tries and takes back before the next call is no event", () => {
+it("a setting that a user changes and resets before the next call makes no event", () => {
 	const events = sessionEvents(
 		piSession([level("off")], [level("low"), level("high"), level("off")], [level("high")], []),
 	);

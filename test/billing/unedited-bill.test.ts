@@ -32,19 +32,19 @@ function bill(request: Partial<BilledRequest> & Pick<BilledRequest, "parts">) {
 const whole = (results: number) => 2_000 + results * 10_100;
 
 describe("the unedited bill of a request", () => {
-	it("reads what came before, also where an edit has broken the cache of what was sent", () => {
+	it("reads the earlier messages, also where an edit has broken the cache of the sent request", () => {
 		const request = { parts: partsOf(8, 5), before: partsOf(7, 0), usage: usageOf(2_100, 8 * 200 + 20_000) };
 		expect(bill(request).billed).toBeCloseTo(whole(7) * 0.1 + 10_100 * 1.25, 6);
 		expect(bill(request)).toMatchObject({ repeated: 2_100, isUnexplained: false });
 	});
 
-	it("reads the messages whose edited form the provider has read, in the first request of a resumed session", () => {
+	it("reads the messages that the provider read in their edited form, in the first request of a resumed session", () => {
 		const sent = 2_000 + 5 * 200 + 3 * 10_100;
 		const usage = usageOf(sent - 10_100, 10_100);
 		expect(bill({ parts: partsOf(8, 5), usage }).billed).toBeCloseTo(whole(7) * 0.1 + 10_100 * 1.25, 6);
 	});
 
-	it("reads nothing in the first request of a session whose cache is gone", () => {
+	it("reads nothing in the first request of a session with an expired cache", () => {
 		const sent = 2_000 + 5 * 200 + 3 * 10_100;
 		expect(bill({ parts: partsOf(8, 5), usage: usageOf(0, sent) }).billed).toBeCloseTo(whole(8) * 1.25, 6);
 		// The tools and the system prompt of another session.
@@ -57,7 +57,7 @@ describe("the unedited bill of a request", () => {
 		expect(bill({ parts: partsOf(8, 5), usage }).billed).toBeCloseTo(whole(7) * 0.1 + 10_100 * 1.25, 6);
 	});
 
-	it("reads nothing after the cache has expired, and what the provider read all the same", () => {
+	it("reads nothing after the cache has expired, except what the provider read anyway", () => {
 		const request = { parts: partsOf(8, 5), before: partsOf(7, 5), isCold: true };
 		const sent = 2_000 + 5 * 200 + 3 * 10_100;
 		expect(bill({ ...request, usage: usageOf(0, sent) })).toMatchObject({ billed: whole(8) * 1.25, repeated: 0 });
@@ -65,13 +65,13 @@ describe("the unedited bill of a request", () => {
 		expect(outlived.billed).toBeCloseTo(whole(7) * 0.1 + 10_100 * 1.25, 6);
 	});
 
-	it("loses what the provider has lost of the messages that were sent again", () => {
+	it("loses repeated messages that the provider has lost", () => {
 		const sent = 2_000 + 5 * 200 + 3 * 10_100;
 		const request = { parts: partsOf(8, 5), before: partsOf(7, 5), usage: usageOf(0, sent) };
 		expect(bill(request)).toMatchObject({ billed: whole(8) * 1.25, repeated: sent - 10_100, isUnexplained: false });
 	});
 
-	it("costs beyond what is read what that did in the sent request", () => {
+	it("bills the part that is not read as the sent request did", () => {
 		const request = { parts: partsOf(8, 5), before: partsOf(7, 5) };
 		const usage = { input: 5_050, cacheRead: 2_000 + 5 * 200 + 2 * 10_100, cacheWrite: 5_050, output: 0 };
 		expect(bill({ ...request, usage }).billed).toBeCloseTo(whole(7) * 0.1 + 5_050 + 5_050 * 1.25, 6);
@@ -83,13 +83,13 @@ describe("the unedited bill of a request", () => {
 		expect(bill({ ...request, usage }).billed).toBeCloseTo(2 * (whole(7) * 0.1 + 10_100 * 1.25), 6);
 	});
 
-	it("is so many times as much over a price step, also where the sent request stays below it", () => {
+	it("is multiplied over a price step, also where the sent request stays below it", () => {
 		const usage = usageOf(2_000 + 10 * 200 + 10_100, 10_100);
 		const request = { parts: partsOf(12, 10), before: partsOf(11, 10), usage, terms: termsOf("claude-haiku-5-5") };
 		expect(bill(request).billed).toBeCloseTo(5 * (whole(11) * 0.1 + 10_100 * 1.25), 6);
 	});
 
-	it("is unexplained where the provider reads what seems to differ", () => {
+	it("is unknown where the provider reads a part that seems to differ", () => {
 		const sent = 2_000 + 5 * 200 + 3 * 10_100;
 		const request = { parts: partsOf(8, 5, "today"), before: partsOf(7, 5, "yesterday") };
 		expect(bill({ ...request, usage: usageOf(sent - 10_100, 10_100) }).isUnexplained).toBe(true);
@@ -109,7 +109,7 @@ describe("the unedited bill of a request", () => {
 	});
 });
 
-it("the bill of a request whose answer does not tell it reads what was sent before", () => {
+it("the bill of a request without a reported usage reads everything that was sent before", () => {
 	const request = { parts: partsOf(8, 5), before: partsOf(7, 5), scale: 1, terms, isCold: false };
 	const again = 2_000 + 5 * 200 + 2 * 10_100;
 	expect(estimatedBill(request)).toBeCloseTo(again * 0.1 + 10_100 * 1.25, 6);

@@ -109,7 +109,7 @@ describe("the usage of an answer", () => {
 	it.each([
 		["cached_tokens", { input_tokens: 10_000, cached_tokens: 9_000, output_tokens: 10 }],
 		["prompt_cache_hit_tokens", { input_tokens: 10_000, prompt_cache_hit_tokens: 9_000, output_tokens: 10 }],
-	])("of an endpoint of that style that counts what is read in the input tells it by %s", async (_, usage) => {
+	])("of an endpoint of that style that includes reads in the input is recognised by %s", async (_, usage) => {
 		expect(await whole("anthropic", { usage })).toEqual(split(1_000, 9_000));
 	});
 
@@ -124,7 +124,7 @@ describe("the usage of an answer", () => {
 		expect(await streamed("anthropic", start, { type: "message_delta", usage: last })).toEqual(split(5, 100, 20));
 	});
 
-	it("of a stream whose figures come with the last event alone is that one", async () => {
+	it("of a stream with figures in the last event alone comes from that event", async () => {
 		const start = { type: "message_start", message: { usage: { input_tokens: 0, output_tokens: 0 } } };
 		const usage = { input_tokens: 5, cache_read_input_tokens: 100, output_tokens: 10 };
 		expect(await streamed("anthropic", start, { type: "message_delta", usage })).toEqual(split(5, 100));
@@ -181,7 +181,7 @@ describe("the usage of an answer", () => {
 				},
 			},
 		],
-	] as const)("of %s makes no negative bill, whatever it says: %j", async (api, answer) => {
+	] as const)("of %s never makes a negative bill: %j", async (api, answer) => {
 		const usage = (await whole(api, answer)) as Usage;
 		expect(promptTokens(usage)).toBeLessThanOrEqual(10);
 		for (const tokens of Object.values(usage)) expect(tokens).toBeGreaterThanOrEqual(0);
@@ -216,7 +216,7 @@ describe("the bill of the input", () => {
 		expect(inputBill({ ...usage, cacheWriteForHour: 300 }, terms)).toBeCloseTo(100 + 50 + 300 * 2 + 100 * 1.25, 6);
 	});
 
-	it("of a prompt over a step is so many times as much, for tokens read and written too", () => {
+	it("of a prompt over a step is multiplied, for tokens read and written too", () => {
 		const terms = cacheTerms({ model: "claude-haiku-5-5", messages: marked() }, "anthropic", prices);
 		const below = { input: 1_000, cacheRead: 90_000, cacheWrite: 9_000, output: 0 };
 		expect(inputBill(below, terms)).toBeCloseTo(1_000 + 9_000 + 11_250, 6);
@@ -248,7 +248,7 @@ describe("the usage in a stream of AWS", () => {
 		},
 	);
 
-	it("ends at bytes that are no frame, and is that of the frames before", async () => {
+	it("ends at bytes that are not a frame, and comes from the frames before them", async () => {
 		const noise = Buffer.from("HTTP/1.1 200 OK this is no frame");
 		expect(await read(Buffer.concat([start, noise, end]), 10)).toEqual({ ...found, output: 1 });
 		expect(await read(Buffer.concat([start, awsFrame("no JSON"), end]), 10)).toEqual(found);

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const messages = agentConversation(10);
@@ -10,7 +10,7 @@ const original = String(messages[3]?.content);
 
 let folder: string;
 let environment: Record<string, string>;
-const run = (parameters: string[], input = "") => runCli(parameters, { folder, input, environment });
+const run = (parameters: string[], input = "") => runHere(parameters, { folder, input, environment });
 
 /** Masks the conversation and answers with the first ref in it. */
 async function mask(): Promise<string> {

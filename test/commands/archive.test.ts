@@ -2,14 +2,14 @@ import { readdir, truncate, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const messages = agentConversation(10);
 
 let folder: string;
 const run = (parameters: string[], input = "") =>
-	runCli(parameters, { folder, input, environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") } });
+	runHere(parameters, { folder, input, environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") } });
 const json = async (...parameters: string[]) => JSON.parse((await run(parameters)).text);
 
 beforeEach(async () => {

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { packageFolder } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -28,7 +29,7 @@ async function write(name: string, text: string): Promise<void> {
 }
 
 async function examine(...parameters: string[]) {
-	const { code, text } = await runCli(["doctor", "--json", ...parameters], { folder, environment });
+	const { code, text } = await runHere(["doctor", "--json", ...parameters], { folder, environment });
 	const { findings } = JSON.parse(text) as {
 		findings: readonly {
 			readonly name: string;
@@ -59,7 +60,7 @@ describe("palimpsest doctor", () => {
 	});
 
 	it("finds a host that has the server configured", async () => {
-		await runCli(["install", "claude-code"], { folder, environment });
+		await runHere(["install", "claude-code"], { folder, environment });
 		expect((await examine(...free)).of("hosts")).toMatchObject({ state: "ok", found: "claude-code: installed" });
 	});
 
@@ -94,7 +95,7 @@ describe("palimpsest doctor", () => {
 	});
 
 	it("says which of several entries fail, in the order of the hosts", async () => {
-		await runCli(["install", "cursor"], { folder, environment });
+		await runHere(["install", "cursor"], { folder, environment });
 		await write(".gemini/settings.json", `{ "mcpServers": { "palimpsest": ${broken} } }`);
 		await write(".copilot/mcp-config.json", '{ "mcpServers": { "palimpsest": { "url": "https://example.org/mcp" } } }');
 		const { found } = (await examine(...free)).of("hosts") ?? {};
@@ -105,7 +106,7 @@ describe("palimpsest doctor", () => {
 
 	it("starts hooks and looks for the modules of plugins", async () => {
 		for (const host of ["claude-code", "gemini-cli", "copilot-cli", "opencode", "pi"])
-			expect((await runCli(["hook", "install", host], { folder, environment })).code).toBe(0);
+			expect((await runHere(["hook", "install", host], { folder, environment })).code).toBe(0);
 		const parts = ["claude-code hook", "copilot-cli hook", "gemini-cli hook", "opencode plugin", "pi plugin"];
 		const works = (await examine(...free)).of("hosts");
 		expect(works?.state).toBe("ok");
@@ -170,7 +171,7 @@ describe("palimpsest doctor", () => {
 	});
 
 	it("prints lines for people", async () => {
-		const { text } = await runCli(["doctor", ...free], { folder, environment });
+		const { text } = await runHere(["doctor", ...free], { folder, environment });
 		expect(text.split("\n").filter((line) => /^(ok|warning|FAILED) /.test(line))).toHaveLength(6);
 	});
 

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { row as claudeCode } from "../formats/rows/claude-code.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { assistant, type Entry, toolTurn, user } from "../support/script.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 async function run(command: string, file: string, ...parameters: readonly string[]) {
-	const { code, stdout, lines } = await runCli([command, file, "--archive", join(folder, "kept"), ...parameters], {
+	const { code, stdout, lines } = await runHere([command, file, "--archive", join(folder, "kept"), ...parameters], {
 		folder,
 	});
 	expect([code, lines.filter((line) => line.includes("["))]).toEqual([0, []]);

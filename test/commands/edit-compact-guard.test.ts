@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { guard as guardHere } from "../../src/commands/edit.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import { complete, refuse } from "../summariser/chat-server.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 function guard(name: string, ...parameters: readonly string[]) {
 	const input = JSON.stringify(conversationNamed(name));
 	const environment = { PALIMPSEST_LLM_URL: endpoint.baseUrl, PALIMPSEST_LLM_MODEL: "a-model" };
-	return runCli(["guard", "-", "--context-window", "30000", ...parameters], { folder, input, environment });
+	return runHere(["guard", "-", "--context-window", "30000", ...parameters], { folder, input, environment });
 }
 
 describe.concurrent("palimpsest guard", () => {
@@ -76,7 +76,7 @@ describe.concurrent("palimpsest guard", () => {
 		const input = JSON.stringify(conversationNamed("unasked"));
 		await writeFile(join(folder, "summary.txt"), handover);
 		const answering = ["--summary", "summary.txt", "--summary-token", compaction.request.summary_token];
-		const { code, lines } = await runCli(["compact", "-", ...answering], { folder, input });
+		const { code, lines } = await runHere(["compact", "-", ...answering], { folder, input });
 		expect([code, lines.at(-1)]).toEqual([0, expect.stringMatching(/^palimpsest: summarised: /)]);
 	});
 

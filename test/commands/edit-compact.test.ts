@@ -6,7 +6,7 @@ import { splitFrames } from "../../src/compaction/summary.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import type { SummaryRequestAnswer } from "../e2e/compact-session.ts";
 import { complete, refuse } from "../summariser/chat-server.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 /** Runs `palimpsest compact -` on a conversation; with the endpoint in the environment where the test says so. */
 function compact(messages: readonly object[], parameters: readonly string[], environment = {}) {
-	return runCli(["compact", "-", ...parameters], { folder, input: JSON.stringify(messages), environment });
+	return runHere(["compact", "-", ...parameters], { folder, input: JSON.stringify(messages), environment });
 }
 const asking = () => ({
 	PALIMPSEST_LLM_URL: endpoint.baseUrl,
@@ -80,7 +80,7 @@ describe.concurrent("palimpsest compact", () => {
 		expect(stale.lines).toEqual([expect.stringMatching(/^palimpsest: \[stale_edit\] /)]);
 	});
 
-	it("hides old results without asking anybody", async () => {
+	it("hides old results without a model", async () => {
 		const { code, text, lines } = await compact(conversationNamed("hidden"), [], asking());
 		expect(code).toBe(0);
 		expect(text.match(/Observation masquée/g)).toHaveLength(7);
@@ -129,14 +129,14 @@ describe.concurrent("palimpsest compact", () => {
 it("reads the conversation from a file without changing the file", async () => {
 	const source = JSON.stringify(conversationNamed("file"), null, "\t");
 	await writeFile(join(folder, "chat.json"), source);
-	const { code, text } = await runCli(["compact", "chat.json", "--summary", "summary.md"], { folder });
+	const { code, text } = await runHere(["compact", "chat.json", "--summary", "summary.md"], { folder });
 	expect([code, summaryIn(text)]).toEqual([0, handover]);
 	expect(await readFile(join(folder, "chat.json"), "utf8")).toBe(source);
 });
 
 describe("is refused", () => {
 	it.each([
-		["a request where nothing is to be summarised", 4, { request: true }, "There is nothing to summarise"],
+		["a request where nothing is to be summarised", 4, { request: true }, "Nothing to summarise: between"],
 		["a token of its own making", 26, { summary: "summary.md", summaryToken: "last" }, "exactly as the request"],
 		["a summary that is not there", 26, { summary: "absent.md" }, "absent.md"],
 		["a summary of nothing", 26, { summary: "empty.md" }, "nothing that can be read"],

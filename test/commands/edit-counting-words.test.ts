@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -18,7 +18,7 @@ beforeEach(async () => {
 async function shownBy(...parameters: string[]) {
 	const options = ["--archive", join(folder, "archive"), "--set", "log_level=error"];
 	const [command = "", ...rest] = parameters;
-	const { text, lines } = await runCli([command, "session.jsonl", ...rest, ...(command === "report" ? [] : options)], {
+	const { text, lines } = await runHere([command, "session.jsonl", ...rest, ...(command === "report" ? [] : options)], {
 		folder,
 	});
 	const shown = command === "report" ? text : lines.join("\n");
@@ -43,7 +43,7 @@ describe("each command says which tokens it counts", () => {
 	});
 
 	it("the JSON of a report has encoding, method and factor", async () => {
-		const { text } = await runCli(["report", "session.jsonl", "--json"], { folder });
+		const { text } = await runHere(["report", "session.jsonl", "--json"], { folder });
 		expect(JSON.parse(text)).toMatchObject({ encoding: "o200k_base", method: "estimated", factor: 1.2 });
 	});
 });

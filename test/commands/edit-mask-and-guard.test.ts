@@ -6,14 +6,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { applyRecords } from "../support/promise-checker.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
 beforeEach(async () => {
 	folder = await scratchFolder();
 });
-const run = (parameters: string[], input = "") => runCli(parameters, { folder, input });
+const run = (parameters: string[], input = "") => runHere(parameters, { folder, input });
 
 const messages = agentConversation(10);
 const body = { model: "gpt-4o", messages, tools: [{ type: "function", function: { name: "read_file" } }] };
@@ -93,7 +93,7 @@ describe("guard", () => {
 		expect(JSON.parse(text)).toMatchObject({ model: "gpt-4o", tools: body.tools });
 	});
 
-	it("knows the window of a model, named by option or in the request body", async () => {
+	it("uses the window of the model that an option or the request body names", async () => {
 		const byOption = await run(["guard", "-", "--model", "gpt-4o"], JSON.stringify(messages));
 		const byBody = await run(["guard", "-"], JSON.stringify(body));
 		for (const { code, lines } of [byOption, byBody]) {

@@ -12,7 +12,7 @@ import { placedEdits, placedText } from "../json-text/placed-text.ts";
 import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { chosenConversations, conversationsFolder } from "../support/real-conversations.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 vi.mock(import("../../src/tokens/counter.ts"), async (importOriginal) => {
@@ -101,10 +101,10 @@ describe.skipIf(files.length === 0)("real conversations are written without loss
 			const document = readTextDocument(decodeText(bytes, file), file);
 			if (!isRead(document.value)) continue;
 			const { edits } = await maskConversation({ conversation: document.value, policy: policyOf() });
-			const run = await runCli(["mask", join(conversationsFolder, file)], { folder: home });
+			const run = await runHere(["mask", join(conversationsFolder, file)], { folder: home });
 			expect(run.code).toBe(0);
 			expect(run.stdout.equals(Buffer.from(writeEdits(document, edits).text)), file).toBe(true);
-			const piped = await runCli(["mask", "-", "--set", "mask.window_turns=1000"], { folder: home, input: bytes });
+			const piped = await runHere(["mask", "-", "--set", "mask.window_turns=1000"], { folder: home, input: bytes });
 			expect(piped.stdout.equals(bytes), file).toBe(true);
 			changed += edits.length > 0 ? 1 : 0;
 		}

@@ -126,7 +126,7 @@ const savedByHost = (shown: string, file: string) => ({
 
 describe("an unchanged result", () => {
 	const huge = "x".repeat(40_000);
-	it.each(["Bash", "PowerShell"])("of %s, of which the host shows a preview and has saved the whole", async (tool) => {
+	it.each(["Bash", "PowerShell"])("of %s, which the host has saved whole and shows as a preview", async (tool) => {
 		const file = join(folder, "b1.txt");
 		await writeFile(file, long);
 		for (const shown of [long.slice(0, 2_000), long.slice(0, 30_000), long]) {

@@ -42,7 +42,7 @@ it("replaces a large result of a shell or an MCP tool, and archives the original
 	}
 });
 
-it("shows of structured content what the host would show: its JSON", async () => {
+it("shows structured content as the host does: its JSON", async () => {
 	const reason = await reasonFor("mcp__big__log", { content: [textBlock("short")], structuredContent: { log: long } });
 	expect(reason).toContain("line 1 of the log is fine\\nline 2");
 });

@@ -2,7 +2,7 @@ import { access, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:f
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -22,7 +22,7 @@ const environment = {
 	CODEX_HOME: "",
 	COPILOT_HOME: "",
 };
-const run = (...parameters: string[]) => runCli(["hook", ...parameters], { folder, environment });
+const run = (...parameters: string[]) => runHere(["hook", ...parameters], { folder, environment });
 const command = (host: string) => `${process.execPath} ${builtCli} hook ${host} --max-chars 16000`;
 const entry = {
 	matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*",
@@ -102,7 +102,7 @@ describe("an installation for Claude Code", () => {
 		}
 	});
 
-	it("adds what an older version did not enter, and leaves the hooks of others for that event", async () => {
+	it("adds entries that an older version lacked, and leaves the hooks of others for that event", async () => {
 		const theirs = { matcher: "startup", hooks: [{ type: "command", command: "./welcome.sh" }] };
 		const before = { hooks: { PostToolUse: [entry], SessionStart: [theirs] } };
 		await writeFile(settings, JSON.stringify(before));
@@ -154,7 +154,7 @@ describe("an installation for Claude Code", () => {
 	it("is for the project with --project", async () => {
 		const project = join(folder, "project");
 		await mkdir(project);
-		const { code } = await runCli(["hook", "install", "claude-code", "--project"], {
+		const { code } = await runHere(["hook", "install", "claude-code", "--project"], {
 			folder: project,
 			environment: { ...environment, HOME: folder },
 		});
@@ -166,7 +166,7 @@ describe("an installation for Claude Code", () => {
 		await mkdir(join(folder, "bin"));
 		await symlink(builtCli, join(folder, "bin/palimpsest"));
 		const found = { ...environment, PATH: join(folder, "bin") };
-		const { text } = await runCli(["hook", "install", "claude-code", "--dry-run"], { folder, environment: found });
+		const { text } = await runHere(["hook", "install", "claude-code", "--dry-run"], { folder, environment: found });
 		expect(text).toContain('"palimpsest hook claude-code --max-chars 16000"');
 	});
 });
@@ -202,7 +202,7 @@ it("adds PostToolUse for Codex to the hooks of others, says that it has to be tr
 it("enters the hook of Codex where CODEX_HOME or the project has it", async () => {
 	const elsewhere = join(folder, "elsewhere");
 	const parameters = ["hook", "install", "codex"];
-	await runCli(parameters, { folder, environment: { ...environment, CODEX_HOME: elsewhere } });
+	await runHere(parameters, { folder, environment: { ...environment, CODEX_HOME: elsewhere } });
 	await run("install", "codex", "--project");
 	for (const file of [join(elsewhere, "hooks.json"), join(folder, ".codex", "hooks.json")]) {
 		expect(await readFile(file, "utf8")).toContain("hook codex");
@@ -246,7 +246,7 @@ it("refuses a limit that the hook would refuse in every call", async () => {
 	expect(await isThere(settings)).toBe(false);
 });
 
-it("shows changed lines with three lines around them, whatever ends the lines of the file", async () => {
+it("shows changed lines with three lines around them, for every kind of line end", async () => {
 	const between = Array.from({ length: 9 }, (_, index) => `    "Event${index}": [],`);
 	const hooks = ['    "PostToolUse": [],', ...between, '    "SessionStart": []'];
 	await writeFile(settings, ["{", '  "hooks": {', ...hooks, "  }", "}"].join("\r\n"));

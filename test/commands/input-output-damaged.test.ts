@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const session = claudeCodeSession(6);
@@ -21,7 +21,7 @@ beforeEach(async () => {
 	await writeFile(join(folder, "whole.jsonl"), session);
 });
 
-const run = (...parameters: string[]) => runCli(parameters, { folder });
+const run = (...parameters: string[]) => runHere(parameters, { folder });
 
 describe("a damaged session file", () => {
 	it.each([

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -32,9 +32,9 @@ beforeEach(async () => {
 describe.each(["run.yaml", "run.txt", "chat.jsonl"])("a recording, %s", (file) => {
 	it("is counted, reported and replayed", async () => {
 		const [count, report, replay] = await Promise.all([
-			runCli(["count", file], { folder }),
-			runCli(["report", file, "--json"], { folder }),
-			runCli(["replay", file, "--json", "--window-turns", "1"], { folder }),
+			runHere(["count", file], { folder }),
+			runHere(["report", file, "--json"], { folder }),
+			runHere(["replay", file, "--json", "--window-turns", "1"], { folder }),
 		]);
 		expect([count.code, report.code, replay.code]).toEqual([0, 0, 0]);
 		expect(Number(count.text)).toBeGreaterThan(100);
@@ -42,7 +42,7 @@ describe.each(["run.yaml", "run.txt", "chat.jsonl"])("a recording, %s", (file) =
 	});
 
 	it.each([["mask"], ["guard", "--context-window", "100000"], ["compact"]])("is refused by %s", async (...command) => {
-		const { code, text, lines } = await runCli([...command, file, "--archive", "none"], { folder });
+		const { code, text, lines } = await runHere([...command, file, "--archive", "none"], { folder });
 		expect([code, text]).toEqual([1, ""]);
 		expect(lines.join("\n")).toMatch(/\[read_only\].*recording.*count, report and replay/);
 	});
@@ -54,8 +54,8 @@ it("counts Aider's chat history, and refuses to edit it", async () => {
 		`\n# aider chat started at 2026-01-02 03:04:05\n\n#### Go.\n\n${outputOf("a")}\n`,
 	);
 	const [count, mask] = await Promise.all([
-		runCli(["count", "history.md"], { folder }),
-		runCli(["mask", "history.md", "--archive", "none"], { folder }),
+		runHere(["count", "history.md"], { folder }),
+		runHere(["mask", "history.md", "--archive", "none"], { folder }),
 	]);
 	expect([count.code, Number(count.text) > 100, mask.code]).toEqual([0, true, 1]);
 	expect(mask.lines.join("\n")).toMatch(/\[read_only\].*Aider chat history/);

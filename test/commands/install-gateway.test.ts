@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const smallServer = path.resolve(import.meta.dirname, "../gateway/small-server.js");
@@ -22,7 +22,7 @@ const environment = {
 	CODEX_HOME: "",
 	COPILOT_HOME: "",
 };
-const run = (...parameters: string[]) => runCli(parameters, { folder, environment });
+const run = (...parameters: string[]) => runHere(parameters, { folder, environment });
 
 const entered = (servers: object) => `{\n\t"mcpServers": ${JSON.stringify(servers)},\n\t"other": [1.0]\n}\n`;
 const small = { command: process.execPath, args: [smallServer], env: { KEY: "secret" } };
@@ -33,7 +33,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		const text = entered({ small, web: { url: "https://example.org/mcp" }, bare: { command: "x" } });
 		await writeFile(file, text);
 		const installed = await run("install", "claude-desktop", "--gateway");
-		expect(installed.lines.join("\n")).toContain("left web as it is: it is an address");
+		expect(installed.lines.join("\n")).toContain("left web unchanged: it is an address");
 		const servers = await read();
 		expect(servers.small).toEqual({ ...small, args: [builtCli, "gateway", "--", process.execPath, smallServer] });
 		expect(servers.bare).toEqual({ command: process.execPath, args: [builtCli, "gateway", "x"] });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -10,7 +10,7 @@ beforeEach(async () => {
 	folder = await scratchFolder();
 });
 const environment = { XDG_CONFIG_HOME: "", XDG_STATE_HOME: "", CODEX_HOME: "", CLAUDE_CONFIG_DIR: "" };
-const run = (line: string) => runCli(line.split(" "), { folder, environment });
+const run = (line: string) => runHere(line.split(" "), { folder, environment });
 
 const depth = 20_000;
 const deepLists = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;

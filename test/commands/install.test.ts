@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -19,7 +19,7 @@ const environment = {
 	PI_CODING_AGENT_DIR: "",
 };
 const ofCline = { CLINE_DIR: "", CLINE_DATA_DIR: "", CLINE_MCP_SETTINGS_PATH: "" };
-const run = (...parameters: string[]) => runCli(parameters, { folder, environment: { ...environment, ...ofCline } });
+const run = (...parameters: string[]) => runHere(parameters, { folder, environment: { ...environment, ...ofCline } });
 
 const commented = '{\n  // mine\n  "mcpServers": { "other": { "command": "x" } }\n}\n';
 
@@ -138,8 +138,8 @@ describe("palimpsest install", () => {
 			await mkdir(bin);
 			const withPath = { folder, environment: { ...environment, ...ofCline, PATH: bin } };
 			const entered = async () => {
-				await runCli(["install", "cursor"], withPath);
-				await runCli(["hook", "install", "claude-code"], withPath);
+				await runHere(["install", "cursor"], withPath);
+				await runHere(["hook", "install", "claude-code"], withPath);
 				const { mcpServers } = JSON.parse(await readFile(join(folder, ".cursor/mcp.json"), "utf8"));
 				const { hooks } = JSON.parse(await readFile(join(folder, ".claude/settings.json"), "utf8"));
 				const [hook = ""] = hooks.PostToolUse[0].hooks[0].command.split(" hook ");
@@ -251,7 +251,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => 
 	it("uses the file that the command line is set to use", async () => {
 		const file = join(folder, "elsewhere.json");
 		await writeFile(file, "{}");
-		const { code } = await runCli(["install", "cline"], {
+		const { code } = await runHere(["install", "cline"], {
 			folder,
 			environment: { ...environment, ...ofCline, CLINE_MCP_SETTINGS_PATH: file },
 		});

@@ -9,7 +9,7 @@ import { policyReference } from "../../src/policy/reference.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 
 const run = (parameters: string[], environment: Record<string, string> = {}, input = "") =>
-	runCli(parameters, { folder, environment, input });
+	runHere(parameters, { folder, environment, input });
 
 async function shown(parameters: string[] = [], environment: Record<string, string> = {}) {
 	const { code, text, lines } = await run(["policy", "show", ...parameters], environment);

@@ -95,7 +95,7 @@ describe("refused input exits with 1, one line on standard error and nothing on 
 				['archive.redact=["("]', /regular expression in RE2's syntax/],
 				["truncate.max_tokens=3", /`?truncate\.max_tokens`? to leave room/],
 				["guard.context_window_override=100", /^\[no_budget\]/],
-				["compaction.strategy=./absent.mjs#X", /^\[invalid_policy\] .*no such module is found/],
+				["compaction.strategy=./absent.mjs#X", /^\[invalid_policy\] .*the module was not found/],
 			] as const
 		).map(([set, words]): [string, string[], RegExp] => {
 			return [`a policy that no command takes (${set})`, ["policy", "check", "--set", set], words];

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { withoutControls } from "../../src/errors.ts";
 import { PalimpsestError } from "../../src/index.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** Clears the screen, sets the title, turns writing around, and the one-character forms of the same. */
@@ -44,14 +44,14 @@ describe("a terminal shows file names without control characters", () => {
 		["a report", ["report", `${evil}.none`]],
 		["a page that cannot be written", ["report", `${evil}.json`, "--html", `none/${evil}.html`]],
 	])("%s", async (_, parameters) => {
-		const { text, lines } = await runCli(parameters, { folder });
+		const { text, lines } = await runHere(parameters, { folder });
 		expect(text + lines.join("\n")).not.toBe("");
 		expect(text).not.toMatch(control);
 		expect(lines.join("\n")).not.toMatch(control);
 	});
 
 	it("JSON keeps the exact name", async () => {
-		const { text } = await runCli(["replay", "many", "--json"], { folder });
+		const { text } = await runHere(["replay", "many", "--json"], { folder });
 		const { files } = JSON.parse(text) as { files: { file: string }[] };
 		expect(files.map(({ file }) => file).toSorted()).toEqual(
 			[join("many", `${evil}\n1.json`), join("many", `${evil}2.json`)].toSorted(),

@@ -218,14 +218,14 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(dry.text).toMatch(/\nrun agent\n$/);
 	});
 
-	it("refuses an address without the proxy's place, and an upstream for a program that it knows", async () => {
+	it("refuses an address without {proxy}, and an upstream for a known program", async () => {
 		const form = await runCli(["launch", "--env", "OPENAI_BASE_URL=http://127.0.0.1", "--", "agent"], { folder });
 		expect([form.code, form.lines]).toEqual([1, [expect.stringContaining("NAME=URL with {proxy} in it")]]);
 		const upstream = await runCli(["launch", "--upstream", "openai=http://127.0.0.1", "claude"], { folder });
 		expect([upstream.code, upstream.lines[0]]).toEqual([2, expect.stringContaining("--upstream is for programs")]);
 	});
 
-	it("gives Kimi Code its own folder, and keeps what it writes there but for our settings", async () => {
+	it("gives Kimi Code its own folder, and keeps its files there except our settings", async () => {
 		const program = `
 			const { readFileSync, renameSync, statSync, writeFileSync } = require("node:fs");
 			const home = process.env.KIMI_CODE_HOME;
@@ -254,7 +254,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(await readdir(join(folder, "tmp"))).toEqual([]);
 	});
 
-	it("refuses a name that it does not know, and options of the program without --", async () => {
+	it("refuses an unknown name, and options of the program without --", async () => {
 		const unknown = await runCli(["launch", "clode"], { folder });
 		expect([unknown.code, unknown.lines[0]]).toEqual([2, expect.stringContaining('"clode". Did you mean claude?')]);
 		const option = await runCli(["launch", "claude", "--print"], { folder });
@@ -311,7 +311,7 @@ describe("a dry run", () => {
 		expect(text).not.toContain("secret");
 	});
 
-	it("tells Claude Code that it talks to Anthropic, unless it is told not to", async () => {
+	it("sets _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL, unless --no-first-party is given", async () => {
 		const shown = async (...options: string[]) =>
 			(await runCli(["launch", "claude", "--dry-run", ...options], { folder, environment: { ANTHROPIC_BASE_URL: "" } }))
 				.text;

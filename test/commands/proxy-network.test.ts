@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(process.platform === "win32")("palimpsest launch in a network with a proxy of its own", () => {
-	it("reaches the provider through it, by its password and the network's authority, and tells neither", async () => {
+	it("reaches the provider through it with its password and the network's authority, and prints neither", async () => {
 		const { code, text, lines } = await runCli(["launch", "claude"], { folder, environment });
 		const said = JSON.parse(text);
 		expect([code, said.status]).toEqual([0, 200]);

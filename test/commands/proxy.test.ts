@@ -77,7 +77,7 @@ describe("palimpsest proxy", () => {
 		]);
 	});
 
-	it("lets connections rest with --keep-warm, by which it knows that a program is still there", async () => {
+	it("keeps idle connections open with --keep-warm, since they show that a program still runs", async () => {
 		const restsFor = async (...options: readonly string[]) => {
 			const { url } = await startCommand(await scratchFolder(), ...options);
 			return (await send(url, { path: "/palimpsest/healthz" })).headers["keep-alive"];
@@ -86,7 +86,7 @@ describe("palimpsest proxy", () => {
 		expect(await restsFor("--keep-warm")).toBe("timeout=10800");
 	});
 
-	it("masks by the preset balanced, whose originals the command in the placeholder reads", async () => {
+	it("masks by the preset balanced, and the command in the placeholder reads the originals", async () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();
 		const proxy = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`, ...early);
@@ -212,7 +212,7 @@ describe("palimpsest proxy", () => {
 		expect(said[1]).toContain("proxy at ");
 	});
 
-	it("says at its end what passed it", async () => {
+	it("sums up its requests at its end", async () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();
 		for (const form of ["text", "json"]) {

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const start = Date.UTC(2026, 0, 1);
@@ -61,13 +61,13 @@ it("replay --breaks attributes each call of a recorded session that read less fr
 			.join("\n"),
 	);
 	await writeFile(join(folder, "plain.json"), JSON.stringify(agentConversation(3)));
-	const run = (...parameters: string[]) => runCli(["replay", folder, "--breaks", ...parameters], { folder });
+	const run = (...parameters: string[]) => runHere(["replay", folder, "--breaks", ...parameters], { folder });
 	const { text, code, lines } = await run("--files");
 	expect([code, lines]).toEqual([0, ["palimpsest: left out 1 conversation without tokens read from a cache"]]);
 	expect(text).toMatch(/^codex-rollout +1 +7 +3 +67 %$/m);
 	expect(text).toMatch(/^pause +1 +19 568 +0\.02$/m);
 	expect(text).toMatch(/^all +3 +70 /m);
-	expect(text).toMatch(/^call 3 +pause .* 90 min since the call before; the cache lives 5 min$/m);
+	expect(text).toMatch(/^call 3 +pause .* 90 min since the call before; the cache lasts 5 min$/m);
 	expect(text).toMatch(/^call 5 +effort .* effort: high → low$/m);
 	expect(text).toMatch(/^call 7 +unknown .* at a message of the user: /m);
 	expect(text).toMatch(/^Set the effort/m);
@@ -88,7 +88,7 @@ it("replay --breaks attributes each call of a recorded session that read less fr
 it("replay --breaks refuses files in which no tokens were read from a cache", async () => {
 	const folder = await scratchFolder();
 	await writeFile(join(folder, "plain.json"), JSON.stringify(agentConversation(3)));
-	const { code, lines } = await runCli(["replay", "plain.json", "--breaks"], { folder });
+	const { code, lines } = await runHere(["replay", "plain.json", "--breaks"], { folder });
 	expect(code).not.toBe(0);
 	expect(lines.join("\n")).toContain("No conversation with cache reads: left out 1 conversation without");
 });

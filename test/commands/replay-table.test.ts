@@ -128,9 +128,7 @@ describe("the text for people", () => {
 		const model = { model: "claude-haiku-5.5", cache_read: 0.1, cache_write: 1.25, output: 5, conversations: 3 };
 		const mixed = [...prices, { ...model, steps: [{ over: 100_000, input: 5, output: 4 }] }];
 		const text = replayText({ ...reportOf([figures]), prices: mixed }, { eachFile: false });
-		expect(text).toContain(
-			"in prices of an input token of each conversation's model, since dollars are not known of all",
-		);
+		expect(text).toContain("in prices of an input token of each conversation's model, since some dollars are unknown");
 		expect(text).toMatch(
 			/^ {2}3 × claude-haiku-5\.5: .*; over 100 000 tokens 5 ×, output 4 ×\n {2}2 × unknown model, by \[prices\]/m,
 		);

@@ -6,7 +6,7 @@ import { agentConversation } from "../support/agent-conversation.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { reasoningSession } from "../support/reasoning-session.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const figures = [
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 async function replay(...parameters: string[]): Promise<Figures & { files: (Figures & { file: string })[] }> {
-	const { code, text, lines } = await runCli(["replay", ...parameters, "--json"], { folder });
+	const { code, text, lines } = await runHere(["replay", ...parameters, "--json"], { folder });
 	expect([code, lines]).toEqual([0, []]);
 	return JSON.parse(text);
 }
@@ -44,7 +44,7 @@ it("prints the offline figures, in total and per file (docs/replay.md#offline-fi
 
 it("counts the same as mask prints", async () => {
 	const { files } = await replay("long.json", "--window-turns", "4");
-	const masked = await runCli(["mask", "long.json", "--set", "mask.window_turns=4"], { folder });
+	const masked = await runHere(["mask", "long.json", "--set", "mask.window_turns=4"], { folder });
 	const countTokens = await loadCounter("o200k_base");
 	const [before, after] = [{ messages: agentConversation(11) }, JSON.parse(masked.text)].map((document) => ({
 		chars: resultContents(document).reduce<number>((sum, content) => sum + (content as string).length, 0),
@@ -69,7 +69,7 @@ it("uses the policy's window by default", async () => {
 });
 
 it("prints a table for people", async () => {
-	const { code, text } = await runCli(["replay", "short.json", "long.json", "--window-turns", "1"], { folder });
+	const { code, text } = await runHere(["replay", "short.json", "long.json", "--window-turns", "1"], { folder });
 	expect(code).toBe(0);
 	const rows = text.trimEnd().split("\n");
 	expect(rows[0]).toMatch(/^file +masked +tool characters +tokens$/);
@@ -86,7 +86,7 @@ it("prices each session by its own model, and says how where that is unknown", a
 	await writeFile(join(folder, "haiku.json"), JSON.stringify({ model: "claude-haiku-5-5", messages }));
 	await writeFile(join(folder, "sonnet.json"), JSON.stringify({ model: "claude-sonnet-5-5", messages }));
 	const replayed = async (...parameters: string[]) =>
-		runCli(["replay", ...parameters, "--policies", "raw,window:2"], { folder });
+		runHere(["replay", ...parameters, "--policies", "raw,window:2"], { folder });
 	const known = JSON.parse((await replayed("haiku.json", "sonnet.json", "--json")).text);
 	expect(known.billed_in).toBe("us_dollars");
 	expect(known.files.map(({ model }: { model: string }) => model)).toEqual(["claude-haiku-5.5", "claude-sonnet-5.5"]);
@@ -96,7 +96,7 @@ it("prices each session by its own model, and says how where that is unknown", a
 	expect(known.policies[0].ratio_to_raw).toBe(1);
 
 	const { text } = await replayed("haiku.json", "long.json");
-	expect(text).toContain("dollars are not known of all");
+	expect(text).toContain("since some dollars are unknown");
 	expect(text).toMatch(/^ {2}1 × claude-haiku-5\.5: /m);
 	expect(text).toMatch(/^ {2}1 × unknown model, by \[prices\]: read 0\.1,/m);
 	expect((await replayed("haiku.json", "long.json", "--model", "claude-opus-5-5")).text).not.toContain("haiku-5.5:");
@@ -104,18 +104,18 @@ it("prices each session by its own model, and says how where that is unknown", a
 
 it("compares several models on the same sessions", async () => {
 	const models = ["--model", "claude-opus-5.5,claude-opus-5", "--policies", "raw,window:2"];
-	const { text } = await runCli(["replay", "long.json", ...models], { folder });
+	const { text } = await runHere(["replay", "long.json", ...models], { folder });
 	expect(text.match(/^claude-opus-.*?: read 0\.\d+/gm)).toEqual([
 		"claude-opus-5.5: read 0.05",
 		"claude-opus-5, priced as claude-opus-4.5: read 0.1",
 	]);
 	expect(text.match(/^window:2 /gm)).toHaveLength(2);
-	const asked = await runCli(["replay", "long.json", ...models, "--json"], { folder });
+	const asked = await runHere(["replay", "long.json", ...models, "--json"], { folder });
 	expect(JSON.parse(asked.text).models).toMatchObject([
 		{ model: "claude-opus-5.5", billed_in: "us_dollars" },
 		{ model: "claude-opus-5", prices: [{ model: "claude-opus-4.5" }] },
 	]);
-	const page = await runCli(["replay", "long.json", ...models, "--html", "page.html"], { folder });
+	const page = await runHere(["replay", "long.json", ...models, "--html", "page.html"], { folder });
 	expect([page.code, page.lines.join()]).toEqual([1, expect.stringContaining("name one with --model")]);
 });
 
@@ -126,7 +126,7 @@ it("shows and bills the reasoning that masking makes invalid, for a model that b
 	await writeFile(join(folder, "free.json"), JSON.stringify({ model: "claude-opus-5", messages }));
 	const replayed = async (...parameters: string[]) => {
 		const policies = ["--policies", "raw,window:2", "--prices", "0.05,1.25"];
-		return runCli(["replay", ...parameters, ...policies], { folder });
+		return runHere(["replay", ...parameters, ...policies], { folder });
 	};
 	const { text } = await replayed("bound.json", "--json", "--set", "prices.thinking_redone=0.5");
 	const [raw, window] = JSON.parse(text).policies;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { workingConversation } from "../operations/working-conversation.ts";
 import { packageFolder } from "../support/built-cli.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** Seven times the same work on files of other names: 56 tool turns. */
@@ -25,7 +25,7 @@ it("the page on reports shows the output of the command next to it", async () =>
 	expect(command).toMatch(/^report session\.json /);
 	const folder = await scratchFolder();
 	await writeFile(join(folder, "session.json"), JSON.stringify(session()));
-	const { text, code } = await runCli(command.split(" "), { folder, environment: { PALIMPSEST_ARCHIVE: "memory" } });
+	const { text, code } = await runHere(command.split(" "), { folder, environment: { PALIMPSEST_ARCHIVE: "memory" } });
 	expect(code).toBe(0);
 	expect(text).toBe(printed);
 });

@@ -6,7 +6,7 @@ import { contextText } from "../../src/operations/report-text.ts";
 import { workingConversation } from "../operations/working-conversation.ts";
 import { readPage } from "../pages/read-page.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const conversation = workingConversation();
@@ -17,7 +17,7 @@ beforeEach(async () => {
 	await writeFile(join(folder, "chat.json"), JSON.stringify(conversation));
 });
 
-const report = (...parameters: string[]) => runCli(["report", ...parameters], { folder });
+const report = (...parameters: string[]) => runHere(["report", ...parameters], { folder });
 
 describe("palimpsest report", () => {
 	it("prints the same as the library, as text and as JSON", async () => {
@@ -34,7 +34,7 @@ describe("palimpsest report", () => {
 
 	it("counts placeholders with a reference when originals are kept", async () => {
 		const freedBy = async (environment: Record<string, string>) => {
-			const { text } = await runCli(["report", "chat.json", "--json"], { folder, environment });
+			const { text } = await runHere(["report", "chat.json", "--json"], { folder, environment });
 			return JSON.parse(text).presets[1].freed_tokens as number;
 		};
 		const [kept, gone] = [
@@ -57,7 +57,7 @@ describe("palimpsest report", () => {
 			"guard.budget_ratio=0.5",
 			"--json",
 		];
-		const { text } = await runCli(["report", ...given], { folder, input });
+		const { text } = await runHere(["report", ...given], { folder, input });
 		expect(JSON.parse(text)).toMatchObject({ context_window: 9_000, budget_tokens: 4_000 });
 	});
 

@@ -22,7 +22,7 @@ const maskedIn = async (command: string) => {
 };
 
 describe("palimpsest prune", () => {
-	it("takes out what the options choose, and prints only the command that resumes the session", async () => {
+	it("removes the chosen results, and prints only the command that resumes the session", async () => {
 		const stale = await prune("--stale");
 		expect([stale.code, await maskedIn(stale.text)]).toEqual([0, [0]]);
 		expect(stale.lines.at(-1)).toMatch(
@@ -69,7 +69,7 @@ describe("palimpsest prune in a terminal", () => {
 	const written = async () =>
 		(await readdir(folder)).filter((name) => name.endsWith(".jsonl") && name !== "session.jsonl");
 
-	it("lists the results with checkboxes, what each frees and costs, and takes out those that are marked", async () => {
+	it("lists the results with checkboxes, savings and costs, and removes the marked ones", async () => {
 		const listed = (await prune("--tool", "Read", "--dry-run")).text.split("\n").slice(0, 5);
 		const { code, text, lines } = await pruneBy(down, space, down, down, space, enter);
 		expect(code).toBe(0);

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const session = claudeCodeSession(20);
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 const rescue = (...parameters: string[]) =>
-	runCli(["rescue", "session.jsonl", "--archive", join(folder, "archive"), ...parameters], { folder });
+	runHere(["rescue", "session.jsonl", "--archive", join(folder, "archive"), ...parameters], { folder });
 const sessionsIn = async () => (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
 
 describe("palimpsest rescue", () => {
@@ -36,7 +36,7 @@ describe("palimpsest rescue", () => {
 
 		// Every original is kept.
 		const options = { folder, environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") } };
-		const restored = await runCli(["restore", `${id}.jsonl`, "--set", "preset=balanced"], options);
+		const restored = await runHere(["restore", `${id}.jsonl`, "--set", "preset=balanced"], options);
 		expect(restored.code).toBe(0);
 		expect(restored.text.replaceAll(id as string, "s1")).toBe(session);
 	});
@@ -65,7 +65,7 @@ describe("palimpsest rescue", () => {
 		const { code, lines } = await rescue("--context-window", "6000");
 		expect([code, lines.at(-1)]).toEqual([1, expect.stringContaining("Expected a session file of Claude Code")]);
 		expect((await rescue("--target", "0")).code).toBe(2);
-		const input = await runCli(["rescue", "-", "--context-window", "16000"], { folder, input: session });
+		const input = await runHere(["rescue", "-", "--context-window", "16000"], { folder, input: session });
 		expect([input.code, input.lines.at(-1)]).toEqual([1, expect.stringContaining("Expected a session file")]);
 	});
 });

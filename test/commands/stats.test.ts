@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openFigures } from "../../src/figures/store.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-it("stats shows what was sent, saved and cut, in words and as JSON", async () => {
+it("stats shows sent, saved and cut amounts, in words and as JSON", async () => {
 	const folder = await scratchFolder();
 	const environment = { XDG_STATE_HOME: join(folder, "state") };
-	const run = (...parameters: string[]) => runCli(["stats", ...parameters], { folder, environment });
+	const run = (...parameters: string[]) => runHere(["stats", ...parameters], { folder, environment });
 	const empty = await run();
 	expect(empty).toMatchObject({ code: 0, lines: [] });
 	expect(empty.text).toContain("No figures of the last 30 days.");
@@ -45,7 +45,7 @@ it("stats shows what was sent, saved and cut, in words and as JSON", async () =>
 it("stats --breaks sums why caches broke, with one line of advice where something can be done", async () => {
 	const folder = await scratchFolder();
 	const environment = { XDG_STATE_HOME: join(folder, "state") };
-	const run = (...parameters: string[]) => runCli(["stats", "--breaks", ...parameters], { folder, environment });
+	const run = (...parameters: string[]) => runHere(["stats", "--breaks", ...parameters], { folder, environment });
 	const empty = await run();
 	expect(empty).toMatchObject({ code: 0, lines: [] });
 	expect(empty.text).toBe("No cache broke in the last 30 days, as far as the proxy has seen.\n");
@@ -62,7 +62,7 @@ it("stats --breaks sums why caches broke, with one line of advice where somethin
 	expect(text).toMatch(/^tools +3 +120 000 +1\.50 +\d{4}-\d\d-\d\d \d\d:\d\d$/m);
 	expect(text).toMatch(/^earlier message +1 +9 000 +– /m);
 	expect(text).toMatch(/^all +5 +130 000 +1\.51$/m);
-	expect(text).toContain("1 of models whose price is unknown");
+	expect(text).toContain("1 of models without a known price");
 	expect(text).toMatch(/^Your MCP server db keeps changing its tool list \(3 times\): .+\.$/m);
 	expect(text).toMatch(/^The tools of your MCP server files came, went or changed/m);
 	expect(text).toMatch(/^Your program rewrites its own history/m);
@@ -79,6 +79,6 @@ it("stats --breaks sums why caches broke, with one line of advice where somethin
 	expect(Date.parse(causes[0].last)).toBeGreaterThan(Date.now() - 60_000);
 	expect(causes[1].advice).toEqual([]);
 	// A break is no request of its own.
-	const { all } = JSON.parse((await runCli(["stats", "--json"], { folder, environment })).text);
+	const { all } = JSON.parse((await runHere(["stats", "--json"], { folder, environment })).text);
 	expect(all).toMatchObject({ requests: 1, tokens: 1 });
 });

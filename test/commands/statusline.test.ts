@@ -25,7 +25,7 @@ const request = {
 	output: 9,
 } as const;
 
-it("statusline shows window, price step, cache and what was saved today", async () => {
+it("statusline shows window, price step, cache and today's saving", async () => {
 	const { folder, figures, line } = await machine();
 	figures.add({ ...request, left_out: 0, billed: 9, usd: 0.25, usd_unedited: 0.85 });
 	figures.add({ kind: "ping", billed: 9, usd: 0.1 });
@@ -54,7 +54,7 @@ it("statusline shows window, price step, cache and what was saved today", async 
 	);
 });
 
-it("statusline leaves out what is missing, and never fails", async () => {
+it("statusline leaves out missing values, and never fails", async () => {
 	const { line } = await machine();
 	for (const input of [
 		"",

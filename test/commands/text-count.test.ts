@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -9,7 +9,7 @@ let folder: string;
 beforeEach(async () => {
 	folder = await scratchFolder();
 });
-const run = (parameters: string[], input: string | Buffer = "") => runCli(["count", ...parameters], { folder, input });
+const run = (parameters: string[], input: string | Buffer = "") => runHere(["count", ...parameters], { folder, input });
 
 it("prints only the number", async () => {
 	expect(await run(["-"], "hello world")).toMatchObject({ code: 0, text: "2\n", lines: [] });
@@ -18,7 +18,7 @@ it("prints only the number", async () => {
 	expect(await run(["text.txt", "--model", "gpt-4o"])).toMatchObject({ text: "9\n", lines: [] });
 });
 
-it("counts in the requested encoding or that of the model", async () => {
+it("counts in the requested encoding or the model's encoding", async () => {
 	const chinese = "上下文窗口".repeat(20);
 	const [o200k, cl100k] = [await run(["-"], chinese), await run(["-", "--encoding", "cl100k_base"], chinese)];
 	expect(Number(cl100k.text)).toBeGreaterThan(Number(o200k.text));

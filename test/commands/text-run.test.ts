@@ -65,7 +65,7 @@ describe("a command run through palimpsest", () => {
 	it.each([
 		["compiling module N of 3000 ok", 3_000],
 		["Uploaded asset N", 400_000],
-	] as const)("shows the only failure of a failing run, whatever its lines look like: %s", async (style, lines) => {
+	] as const)("shows the only failure of a failing run: %s", async (style, lines) => {
 		const failure = "foo.c:33:5: error: undeclared identifier bar";
 		const program = `
 			const lines = Array.from({ length: ${lines} }, (_, index) => ${JSON.stringify(style)}.replace("N", index));
@@ -197,7 +197,7 @@ describe.skipIf(process.platform === "win32")("signals", () => {
 		expect([code, ourSignal]).toEqual([expected, null]);
 	});
 
-	it("are handled by the command, whose further output is shown", async () => {
+	it("are handled by the command, and its further output is shown", async () => {
 		const program = `process.on('SIGTERM', () => { console.log('cleaned up ' + 'x '.repeat(400)); process.exit(5); }); ${waiting}`;
 		const child = start(program);
 		let text = "";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -10,7 +10,7 @@ beforeEach(async () => {
 const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
 const cut = async (...parameters: string[]) => {
 	const environment = { PALIMPSEST_ARCHIVE: join(folder, "archive") };
-	return runCli(["truncate", "--set", "locale=en", ...parameters], { folder, input: lines, environment });
+	return runHere(["truncate", "--set", "locale=en", ...parameters], { folder, input: lines, environment });
 };
 
 it("accepts a strategy and a query, in characters and in tokens", async () => {

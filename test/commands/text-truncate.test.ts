@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { textOfLength } from "../support/sample-text.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -20,26 +20,26 @@ it("passes a short output byte for byte: no line break added, for any bytes", as
 		Buffer.from([0xff, 0xfe, 0x00, 0x80]),
 	];
 	for (const input of inputs) {
-		const { code, stdout, lines } = await runCli(["truncate", "-"], { folder, input });
+		const { code, stdout, lines } = await runHere(["truncate", "-"], { folder, input });
 		expect(stdout).toEqual(Buffer.from(input as string));
 		expect([code, lines]).toEqual([0, []]);
 	}
 	await writeFile(join(folder, "log.txt"), "from a file");
-	expect((await runCli(["truncate", "log.txt"], { folder })).text).toBe("from a file");
+	expect((await runHere(["truncate", "log.txt"], { folder })).text).toBe("from a file");
 });
 
 it("cuts a long output to head and tail, and shows people a message about it", async () => {
 	const input = textOfLength(50_001);
-	const whole = await runCli(["truncate", "-"], { folder, input: input.slice(1) });
+	const whole = await runHere(["truncate", "-"], { folder, input: input.slice(1) });
 	expect(whole.text).toBe(input.slice(1));
-	const { code, text, lines } = await runCli(["truncate", "-"], { folder, input });
+	const { code, text, lines } = await runHere(["truncate", "-"], { folder, input });
 	expect(text).toBe(`${input.slice(0, 2_000)}\n\n[... 46001 caractères omis ...]\n\n${input.slice(-2_000)}`);
 	expect([code, lines]).toEqual([0, ["palimpsest warning: Truncated a text (50001 → 4035 chars)"]]);
 });
 
 it("reads limit and policy from the command line", async () => {
 	const parameters = ["truncate", "-", "--max-chars", "60", "--set", "locale=en", "--set", "truncate.head_chars=3"];
-	const { text } = await runCli([...parameters, "--set", "truncate.tail_chars=2"], {
+	const { text } = await runHere([...parameters, "--set", "truncate.tail_chars=2"], {
 		folder,
 		input: textOfLength(900),
 	});
@@ -58,7 +58,7 @@ it.each([
 	async (option, given, strategy, chars) => {
 		const input = "one line of a log that goes on\n".repeat(chars / 30);
 		const cut = (limit: string) =>
-			runCli(["truncate", "-", option, limit, "--strategy", strategy, "--archive", "none"], { folder, input });
+			runHere(["truncate", "-", option, limit, "--strategy", strategy, "--archive", "none"], { folder, input });
 		const { code, text, lines } = await cut(given);
 		expect([code, text]).toEqual([1, ""]);
 		const [, least = ""] =
@@ -72,5 +72,5 @@ it.each([
 );
 
 it("passes a short output even where the limit leaves no room for a marker", async () => {
-	expect((await runCli(["truncate", "-", "--max-chars", "10"], { folder, input: "short" })).text).toBe("short");
+	expect((await runHere(["truncate", "-", "--max-chars", "10"], { folder, input: "short" })).text).toBe("short");
 });

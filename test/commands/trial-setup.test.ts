@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { armsOf, programOf, setupHash, warnOfHooks } from "../../src/commands/trial-setup.ts";
 import { launchedPrograms } from "../../src/hosts/hosts.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const headless = launchedPrograms.filter((program) => program.headless).map(({ name }) => name);
@@ -62,7 +62,7 @@ describe("armsOf", () => {
 });
 
 describe("setupHash", () => {
-	it("tells runs apart that cannot be compared, and no others", async () => {
+	it("differs for runs that cannot be compared, and for no others", async () => {
 		const [raw, edited] = await armsOf("raw,palimpsest", []);
 		const [rawElsewhere, editedElsewhere] = await armsOf("raw,palimpsest", [{ mask: { window_turns: 9 } }]);
 		if (!raw || !edited || !rawElsewhere || !editedElsewhere) throw new Error("No arm.");
@@ -90,7 +90,7 @@ describe("warnOfHooks", () => {
 		const folder = await scratchFolder();
 		await mkdir(join(folder, own), { recursive: true });
 		expect(await said(folder, program)).toEqual([]);
-		await runCli(["hook", "install", host], { folder });
+		await runHere(["hook", "install", host], { folder });
 		const [line] = await said(folder, program);
 		expect(line).toContain(join(folder, own));
 		expect(line).toContain(`has the ${part} of palimpsest, which works in every arm`);

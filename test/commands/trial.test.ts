@@ -164,7 +164,7 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 		expect([again.report.failed, again.report.arms[0]?.solved]).toEqual([[], 1]);
 	});
 
-	it("names the tasks whose check shows nothing, and a program that is not there", async () => {
+	it("names tasks with a useless check, and a missing program", async () => {
 		await addTask("closed");
 		await chmod(join(folder, "tasks", "closed", "check"), 0o644);
 		await addTask("missing", "no-such-command-at-all");

@@ -48,6 +48,11 @@ describe("help", () => {
 		},
 	);
 
+	it("names the programs that launch can start", async () => {
+		const { text } = await run("launch", "--help");
+		expect(text).toMatch(/^PROGRAM: claude, .*\bcodex, .*; with --env, any other command\.$/m);
+	});
+
 	it("explains a subcommand, in either order", async () => {
 		for (const parameters of [
 			["help", "hook", "install"],

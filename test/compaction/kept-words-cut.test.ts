@@ -22,7 +22,7 @@ it("the first text and the last three are never cut", () => {
 	expect(markWhole(["a"])).toEqual([{ text: "a", isWhole: true }]);
 });
 
-describe("texts in so many tokens", () => {
+describe("texts in a limited number of tokens", () => {
 	const long = "x".repeat(1_000);
 	const short = `${"x".repeat(400)}${mark(400)}${"x".repeat(200)}`;
 	const texts = markWhole([long, long, long, "tiny", long, long, "end"]);

@@ -20,7 +20,7 @@ function namesWithin(mostChars: number): { names: string[]; short: number } {
 	return { names: (readWords(text ?? "")?.texts ?? []).map((one) => one.split(" ", 1)[0] ?? ""), short };
 }
 
-describe("words in a room of so many characters", () => {
+describe("words in a limited room", () => {
 	it("are all of them, if they fit exactly", () => {
 		expect(wordsWithin({ texts, mostChars: whole.length, locale: "en" })).toEqual({ text: whole, short: 0 });
 		expect(wordsWithin({ texts: [], mostChars: 0, locale: "en" })).toEqual({ text: undefined, short: 0 });
@@ -85,7 +85,7 @@ describe("words in a room of so many characters", () => {
 		expect(readWords(text ?? "")?.texts).toEqual(["task", "Never push.", "----", "y", "z"]);
 	});
 
-	it("are between marks that count what is left out, also what an earlier mark counts", () => {
+	it("are between marks that count the omitted characters, also those of an earlier mark", () => {
 		const given = ["[… 40 characters …]", "older words of ten", ...texts];
 		const within = (mostChars: number) => {
 			const { text } = wordsWithin({ texts: given, mostChars, locale: "en", marksGaps: true });

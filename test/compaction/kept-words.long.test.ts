@@ -124,7 +124,7 @@ function expectInOrder(said: string, texts: readonly string[]): void {
 	}
 }
 
-describe.each(formatNames)("guards in %s that drop, on what the last one left", (format) => {
+describe.each(formatNames)("successive guards in %s that drop", (format) => {
 	it("keep every text word for word, or its rules past the ceiling", async () => {
 		for (const [at, conversation] of ruledConversations.entries()) {
 			if (at % 4 > 0) continue;
@@ -154,7 +154,7 @@ describe.each(formatNames)("guards in %s that drop, on what the last one left", 
 	});
 });
 
-it("a strategy of one's own that loses what is pinned is refused", async () => {
+it("a custom strategy that loses pinned words is refused", async () => {
 	const conversation = documentOf("openai-chat", roundOf("openai-chat", 0, ["Never push.", "Go on."]));
 	const forget = { compact: ({ history }: { readonly history: readonly unknown[] }) => history.slice(1) };
 	const compact = (keep_user_text: boolean | "summaries") =>

@@ -68,7 +68,7 @@ describe("the request for a summary", () => {
 	});
 });
 
-describe("the request for less, after an answer that was cut off", () => {
+describe("the request for a shorter answer, after one that was cut off", () => {
 	it.each(localeNames)("shows the answer and asks again (%s)", (locale) => {
 		expect(askForLess({ prompt: "Summarise.", partial: " The ", locale })).toEqual([
 			{ role: "user", content: "Summarise." },

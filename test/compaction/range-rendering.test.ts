@@ -157,7 +157,7 @@ describe("the parts of a message", () => {
 		);
 	});
 
-	it("name media: those of a result with it, others at all", () => {
+	it("name media: in a result with the result, elsewhere by themselves", () => {
 		const named = ["[media: image/png, 12 B]", "[media: image/png, 12 B]"];
 		const withMedia = (text: string) => messageOf({ results: [{ ...resultOf("a", text), media: [image, image] }] });
 		expect(linesOf({ ...withMedia("text"), mediaTokens: 170 })).toEqual(["<- ?", "text", ...named]);
@@ -182,7 +182,7 @@ describe("the range where user and assistant must alternate", () => {
 		expect(picked(1, [user, assistant, user, user])).toBeUndefined();
 	});
 
-	it("passes over what is no longer sent", () => {
+	it("skips messages that are no longer sent", () => {
 		expect(picked(1, [user, assistant, user, assistant, unsent(assistant), user])).toEqual([1, 2]);
 		expect(picked(1, [user, assistant, user, assistant, unsent(user), assistant])).toEqual([1, 2, 3]);
 	});

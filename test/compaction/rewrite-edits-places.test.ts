@@ -44,7 +44,7 @@ const shape = (made: ReturnType<typeof planned>) =>
 const [a, b, c, d, fresh] = ["a", "b", "c", "d", "fresh"].map((id) => ({ id }));
 
 describe("sizes and places of removed values", () => {
-	it("are those of the message of each", () => {
+	it("come from the message of each value", () => {
 		const made = planned({ before: [a, b, c, d], after: [a, fresh, d] });
 		expect(shape(made)).toEqual(["insert 1 1 0", "remove 1 1 2", "remove 2 2 4"]);
 		expect(planIn(made)).toMatchObject({ kept: 2, removed: [1, 2] });
@@ -94,7 +94,7 @@ describe("sizes and places of removed values", () => {
 		]);
 	});
 
-	it("of values that are no longer sent say so", () => {
+	it("say which values are no longer sent", () => {
 		const unsent = { sent: false };
 		const messages = [[[[0, "x"]], unsent], [[[0, "y"]], unsent], [[[1, "x"]], unsent], [[[1, "y"]]], [[[2]]]] as const;
 		const made = planned({ before: [a, b, c, d], after: [c], messages });

@@ -216,7 +216,7 @@ describe("why a summary is refused", () => {
 		expect(check(text)).toEqual({ kind: "refused", reason, detail });
 	});
 
-	it("tells how small it has to be, or that none can be small enough", () => {
+	it("gives the largest size that is allowed, or says that no summary can be small enough", () => {
 		const detailOf = (overheadTokens: number) => {
 			const checked = check("words", { replacedTokens: 5, overheadTokens });
 			return checked.kind === "refused" ? checked.detail : checked.kind;

@@ -63,7 +63,7 @@ it("the summary of another program keeps texts whole up to 4 000 tokens of four 
 	expect(usersWords(texts(16_001 - least))).not.toContain(texts(16_001 - least)[1]);
 });
 
-describe("what hosts put into a person's text", () => {
+describe("text that hosts add to a person's message", () => {
 	it.each([
 		"system-reminder",
 		"current_datetime",
@@ -90,7 +90,7 @@ describe("what hosts put into a person's text", () => {
 		"editorContext",
 		"reminderInstructions",
 		"workspace_info",
-	])("goes in <%s>", (tag) => {
+	])("in <%s> is removed", (tag) => {
 		const block = `<${tag}>\nobey\n</${tag}>`;
 		expect(ownWords(`  Mend it. ${block}\n Go on. `)).toEqual(["Mend it.", "Go on."]);
 		expect(ownWords(block)).toEqual([]);
@@ -106,7 +106,7 @@ describe("what hosts put into a person's text", () => {
 		["a<bash-stdout>x</bash-stdout>b<bash-stdout>y</bash-stdout>c<bash-stdout>d", ["a", "b", "c<bash-stdout>d"]],
 		["<system-reminder <x>>kept</system-reminder>", ["<system-reminder <x>>kept</system-reminder>"]],
 		["see <b>this</b>", ["see <b>this</b>"]],
-	])("of %j stays %j", (text, words) => {
+	])("is removed: %j stays %j", (text, words) => {
 		expect(ownWords(text)).toEqual(words);
 	});
 
@@ -140,7 +140,7 @@ describe("what hosts put into a person's text", () => {
 describe("by message, the words of a person", () => {
 	const textsOf = (messages: readonly unknown[]) => usersTexts(readConversation({ messages }, "auto"));
 
-	it("are those of users alone, and a summary's those below it", () => {
+	it("come from users alone, and for a summary from the text below it", () => {
 		const framed = frameSummary({ summary: "They said hello.", locale: "en", words: ["Task.", "Never push."] });
 		const bare = frameSummary({ summary: "They said hello.", locale: "fr" });
 		expect(

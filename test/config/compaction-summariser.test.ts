@@ -35,7 +35,7 @@ function refusal(environment: Environment): PalimpsestError {
 }
 
 describe("the endpoint of the environment", () => {
-	it("is absent without its URL, whatever else is set", () => {
+	it("is absent without its URL, even if everything else is set", () => {
 		const others = {
 			OPENAI_API_KEY: "sk-of-another-endpoint",
 			OPENAI_BASE_URL: url,

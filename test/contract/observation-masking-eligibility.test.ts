@@ -14,12 +14,12 @@ async function firstResult(messages: readonly JsonMessage[]) {
 }
 
 describe("Which results may be masked (docs/strategies.md#eligibility)", () => {
-	it("masks a tool result whose turn is older than the last `window_turns` turns", async () => {
+	it("masks a tool result of a turn that is older than the last `window_turns` turns", async () => {
 		const { content } = await firstResult(openaiMessages(toolTurn("call_1", outputOf("one")), lastTurn));
 		expect(content).toMatch(/^\[Observation masquée/);
 	});
 
-	it("leaves an orphan: a result whose id no call has", async () => {
+	it("leaves an orphan: a result with an id that no call has", async () => {
 		const orphan = openaiMessages(results({ id: "ghost", content: outputOf("orphan") }));
 		const messages = [...orphan, ...openaiMessages(toolTurn("call_1", "ok"), lastTurn)];
 		const { content, report } = await firstResult(messages);
@@ -38,7 +38,7 @@ describe("Which results may be masked (docs/strategies.md#eligibility)", () => {
 		["empty", ""],
 		["a number", 7],
 		["null", null],
-	])("leaves a result whose tool_call_id is %s", async (_, id) => {
+	])("leaves a result with the tool_call_id %s", async (_, id) => {
 		const [call, result] = openaiMessages(toolTurn("call_1", outputOf("one")));
 		const { tool_call_id: _old, ...rest } = result ?? {};
 		const changed = id === undefined ? rest : { ...rest, tool_call_id: id };

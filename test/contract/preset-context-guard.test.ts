@@ -75,7 +75,7 @@ describe("Preset `context-guard` (docs/strategies.md)", () => {
 		expect(outcome.conversation).toEqual(conversation.slice(1));
 	});
 
-	it("… except in Anthropic Messages, whose API requires a user message first", async () => {
+	it("… except in Anthropic Messages, since the API requires a user message first", async () => {
 		const entries = [user("The task."), ...toolTurn("a", outputOf("a")), ...toolTurn("b", "ok")];
 		const conversation = writeMessages("anthropic-messages", entries);
 		const outcome = await guardConversation({ conversation, policy, contextWindow: 8_192 + 100 });

@@ -80,7 +80,7 @@ describe("stringify", () => {
 		expect(compactJson(undefined)).toBe("");
 	});
 
-	it("refuses what JSON cannot hold, and passes on other errors", () => {
+	it("refuses values that JSON cannot hold, and passes on other errors", () => {
 		expect(() => stringify(1n)).toThrow(NotJsonError);
 		expect(() => stringify(circle)).toThrow(NotJsonError);
 		expect(() => stringify(broken)).toThrow("Not now.");
@@ -117,13 +117,13 @@ describe("isPlainJson", () => {
 		expect(isPlainJson(value)).toBe(false);
 	});
 
-	it("refuses what cannot be looked at", () => {
+	it("refuses values that cannot be read", () => {
 		const closed = new Proxy({}, { ownKeys: () => JSON.parse("{") });
 		expect(isPlainJson(closed)).toBe(false);
 	});
 });
 
-it("tells objects from lists and nothing", () => {
+it("distinguishes objects from lists and null", () => {
 	expect([{}, [], null, "x", undefined, 1].map(isJsonObject)).toEqual([true, false, false, false, false, false]);
 	expect(parseJsonObject('\n\t{"a":[]}')).toEqual({ a: [] });
 	expect([parseJsonObject(""), parseJsonObject("x{}"), parseJsonObject("{}x")]).toEqual([...Array(3)]);

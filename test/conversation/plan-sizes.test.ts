@@ -27,7 +27,7 @@ const cut = (path: Path, chars: number, tokens: number, fields: Partial<ReplaceE
 describe("a draft", () => {
 	const draft = () => startDraft([size(1_000, 500, 7), size(100, 50)]);
 
-	it("compares what edits at one place save: in tokens, and in characters where nothing is sent", () => {
+	it("compares the savings of edits at one place: in tokens, and in characters where nothing is sent", () => {
 		const sent = draft();
 		expect(sent.add(cut([0, "a"], 10, 20))).toBe(true);
 		expect(sent.add(replace([0, "a"], { after: size(1, 20) }))).toBe(false);
@@ -38,7 +38,7 @@ describe("a draft", () => {
 		expect(unsent.add(replace([0, "a"], { after: size(9, 40), unsent: true }))).toBe(true);
 	});
 
-	it("adds up what several edits save before another takes their place", () => {
+	it("adds up the savings of several edits before another takes their place", () => {
 		const made = draft();
 		made.add(cut([0, "a", 0], 10, 30));
 		made.add(cut([0, "a", 1], 10, 30));
@@ -47,7 +47,7 @@ describe("a draft", () => {
 		expect(made.plan()).toHaveLength(1);
 	});
 
-	it("compares what is saved, however large the texts are, and keeps the first of two for one reason", () => {
+	it("compares savings of texts of any size, and keeps the first of two for one reason", () => {
 		const made = draft();
 		expect(made.add(cut([0, "a", 0], 0, 10, { before: size(0, 20) }))).toBe(true);
 		expect(made.add(replace([0, "a"], { before: size(0, 100), after: size(0, 1) }))).toBe(true);
@@ -69,7 +69,7 @@ describe("a draft", () => {
 		]);
 	});
 
-	it("cuts nothing within what is replaced, nor around it, in any order of reasons", () => {
+	it("cuts nothing within or around a replaced value, in any order of reasons", () => {
 		const made = draft();
 		made.add(replace([0, "a", 1], { after: size(90, 45) }));
 		expect(made.add(cut([0, "a"], 1, 1))).toBe(false);
@@ -95,14 +95,14 @@ describe("a draft", () => {
 		expect(early.add(replace([0, "c"]))).toBe(false);
 	});
 
-	it("keeps an insertion around what is replaced later", () => {
+	it("keeps an insertion around a value that is replaced later", () => {
 		const made = draft();
 		const insert: Edit = { ...replace([0]), kind: "insert", reason: "append", inserts: "part", value: "x" };
 		expect([insert, replace([0, "a"])].map(made.add)).toEqual([true, true]);
 		expect(made.plan().map(({ kind }) => kind)).toEqual(["insert", "replace"]);
 	});
 
-	it("knows the sizes of messages and what is saved, with what is fixed", () => {
+	it("has the sizes of messages and the savings, fixed edits included", () => {
 		const made = draft();
 		expect(made.saved()).toEqual(size(0, 0, 0));
 		made.add(replace([0, "a"], { before: size(100, 50, 3), after: size(10, 5, 1) }));
@@ -150,7 +150,7 @@ describe("totals", () => {
 		expect([totalsOf([insert("message")]).added, totalsOf([insert("part")]).added]).toEqual([1, 0]);
 	});
 
-	it("tell which edits take a message out", () => {
+	it("say which edits remove a message", () => {
 		const taken = (kind: "replace" | "insert" | "remove", reason: Edit["reason"]) =>
 			takesMessageOut({ ...replace([0]), kind, reason } as Edit);
 		expect([taken("remove", "drop"), taken("insert", "drop"), taken("replace", "summary")]).toEqual([true, true, true]);

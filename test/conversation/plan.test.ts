@@ -88,7 +88,7 @@ describe("startDraft", () => {
 		expect(draft.sizes()).toMatchObject([size(0)]);
 	});
 
-	it("what is inserted in front of a dropped message stays", () => {
+	it("a message inserted before a dropped one stays", () => {
 		const draft = startDraft([size(100)]);
 		const words: Edit = {
 			kind: "insert",

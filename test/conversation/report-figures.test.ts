@@ -95,7 +95,7 @@ describe("a report", () => {
 	});
 });
 
-describe("what a plan costs and saves", () => {
+describe("the cost and the saving of a plan", () => {
 	const prices = { input: 1, cache_read: 0.1, cache_write: 1.1, output: 5 };
 	const messages = [100, 200, 300].map((tokens) => size(4 * tokens, tokens));
 	const measurement = { messages, surroundingTokens: 0, total: size(2_400, 600) };
@@ -145,7 +145,7 @@ describe("what a plan costs and saves", () => {
 	});
 });
 
-describe("what differs between two documents", () => {
+describe("the difference between two documents", () => {
 	const read = (document: unknown) => ({ document, transcript: transcriptOf() });
 
 	function differences(before: unknown, after: unknown, plan: Edit[]): string[] {

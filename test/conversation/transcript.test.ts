@@ -90,7 +90,7 @@ describe("the text of a result", () => {
 describe("the size", () => {
 	const meter = { countTokens: roughCount, messageOverhead: 4 };
 
-	it("of a message that is no longer sent is nothing", () => {
+	it("of a message that is no longer sent is 0", () => {
 		const unsent = messageOf({ sent: false, counted: ["12345678"], mediaTokens: 9, results: [resultOf("a", "1")] });
 		expect(measure(transcriptOf(unsent, messageOf({ sent: true })), meter)).toEqual({
 			messages: [
@@ -102,7 +102,7 @@ describe("the size", () => {
 		});
 	});
 
-	it("has what the provider adds to each request", () => {
+	it("includes the provider's own addition to each request", () => {
 		const { total, surroundingTokens } = measure({ ...transcriptOf(), surroundings: ["12345678"] }, meter, 30);
 		expect(total).toEqual({ chars: 8, tokens: 32, fixed: 30 });
 		expect(surroundingTokens).toBe(32);
@@ -131,7 +131,7 @@ describe("the size", () => {
 });
 
 describe("a memory of texts", () => {
-	it("holds facts of short and of long texts, those of the latest", () => {
+	it("holds facts of the latest texts, short and long", () => {
 		const memory = createTextMemory<number>();
 		const [short, long] = ["x".repeat(16_000), "x".repeat(16_001)];
 		expect([memory.find(short), memory.find(long)]).toEqual([undefined, undefined]);
@@ -165,7 +165,7 @@ describe("withoutFrame", () => {
 		expect(withoutFrame({ path: [0], text: "old" }, "new")).toBe("new");
 	});
 
-	it("finds no frame whose two ends are one text", () => {
+	it("finds no frame with one text for both ends", () => {
 		expect(withoutFrame({ ...framed, frame: { before: "aa", after: "aa" } }, "aaa")).toBeUndefined();
 		expect(withoutFrame({ ...framed, frame: { before: "aa", after: "aa" } }, "aaaa")).toBe("");
 	});

@@ -32,7 +32,7 @@ describe("callArguments", () => {
 		expect(callArguments(messageOf({ counted: ["", "x"] }))).toEqual([]);
 	});
 
-	it("finds none before those of an earlier call, and none after the last text", () => {
+	it("finds none before the arguments of an earlier call, and none after the last text", () => {
 		const counted = ["b", "{b}", "a", "{a}"];
 		expect(callArguments(messageOf({ calls: named("x", "a", "b"), counted }))).toEqual([undefined, undefined, "{b}"]);
 		expect(locateCallArguments(messageOf({ calls: named("ls"), counted: ["x", "ls"] }))).toEqual([undefined]);
@@ -101,7 +101,7 @@ describe("groupMessages", () => {
 		expect(groups(calling("a"), calling("b"), answering("b", "a"), plain)).toEqual([[0, 1, 2], [3]]);
 	});
 
-	it("a chain of joined turns is one group, whatever the order of joining", () => {
+	it("a chain of joined turns is one group, in any order of joining", () => {
 		expect(groups(calling("a"), calling("b"), calling("c"), answering("b", "c"), answering("a", "b"))).toEqual([
 			[0, 1, 2, 3, 4],
 		]);

@@ -165,7 +165,7 @@ describe("an edit shrinks its place", () => {
 		expect(found(messages, [remove(4, { after: size(1) })])).toEqual(["every_edit_shrinks: /4"]);
 	});
 
-	it("a summary is smaller than all that it replaces, with what is dropped", () => {
+	it("a summary is smaller than everything that it replaces, dropped messages included", () => {
 		const value = { role: "user", content: "So far." };
 		const summary = (after: number) => [
 			...[2, 3].map((message) => remove(message, { reason: "summary", before: size(50) })),
@@ -194,7 +194,7 @@ describe("an edit shrinks its place", () => {
 describe("a rewrite of a strategy", () => {
 	const said = openaiMessages(user("One."), assistant("Two."), user("Three."), toolTurn("a", outputOf("a")));
 
-	it("moves no value, of which there is one", () => {
+	it("does not move a value that occurs once", () => {
 		const moved = [remove(0, { reason: "summary" }), insert(5, said[0], { reason: "summary" })];
 		expect(found(said, moved, rewriting)).toContain("order_kept: /5");
 		const twice = [said[0], ...said] as unknown[];
@@ -313,7 +313,7 @@ describe("links, system messages and pairs", () => {
 		expect(callsAs((calls) => calls.with(1, []))).toContain("pairing_kept");
 	});
 
-	it("calls without ids keep their order among those of the same name", () => {
+	it("calls without ids keep their order among calls of the same name", () => {
 		const calling = (name: string) => messageOf({ calls: [{ id: undefined, name }] });
 		const broken = (after: string[]) => foundIn(["ls", "cat", "ls"].map(calling), after.map(calling));
 		expect(broken(["ls", "cat", "ls"])).toEqual([]);

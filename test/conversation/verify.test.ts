@@ -238,7 +238,7 @@ describe("verify rejects a bad document:", () => {
 		expect(verify(before, after, checks(inPart))).toEqual([violation]);
 	});
 
-	it("a call whose result is in the list but was not read", () => {
+	it("a call with a result that is in the list but was not read", () => {
 		const read = { document: messages, transcript: transcriptFrom(messages) };
 		const answered = (...answeredCalls: string[]) => verify(read, read, { ...checks([]), answeredCalls });
 		expect(answered("a", "b", "c")).toEqual([]);

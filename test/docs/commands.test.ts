@@ -6,7 +6,7 @@ import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { builtCli, packageFolder } from "../support/built-cli.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
-import { commandsOf, pages } from "./markdown.ts";
+import { commandsOf, type Page, pages } from "./markdown.ts";
 
 /** Commands that are not run here, and why. */
 const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
@@ -83,6 +83,12 @@ beforeAll(async () => {
 	reference = /ref=(\w+)/.exec(output)?.[1] ?? "";
 });
 
+function pageOf(path: string): Page {
+	const page = pages.find((one) => one.path === path);
+	if (!page) throw new Error(`Page ${path} not found`);
+	return page;
+}
+
 /** The session with the usage of each call, which reads all of the call before it from the cache. */
 function withUsage(session: string): string {
 	let cached = 0;
@@ -157,10 +163,10 @@ describe("the documented commands", () => {
 	});
 });
 
-it("README's table has the rows, columns and legend that its command prints", async () => {
-	const [readme] = pages;
-	const command = [...commands.keys()].find((one) => one.startsWith("palimpsest replay FOLDER --min-turns")) ?? "";
-	const [, shown = ""] = /^```\n(\d+ conversations[\s\S]*?)^```$/m.exec(readme?.text ?? "") ?? [];
+it("the table of several models on the page on replay has the rows, columns and legend that its command prints", async () => {
+	const page = pageOf("docs/replay.md");
+	const command = commandsOf(page).find((one) => one.startsWith("palimpsest replay FOLDER --min-turns")) ?? "";
+	const [, shown = ""] = /^```\n(\d+ conversations[^\n]*\n\n\S+: read[\s\S]*?)^```$/m.exec(page.text) ?? [];
 	const { output } = await runIn(placed(command));
 	const withoutFigures = (text: string) =>
 		text
@@ -172,9 +178,9 @@ it("README's table has the rows, columns and legend that its command prints", as
 	expect(withoutFigures(shown).length).toBeGreaterThan(20);
 });
 
-it("README's library example runs with the package alone, without a server", async () => {
-	const [readme] = pages;
-	const [, example = ""] = /^```ts\n([\s\S]*?from "palimpsest-mcp"[\s\S]*?)^```$/m.exec(readme?.text ?? "") ?? [];
+it("the library example on the page on agent programs runs with the package alone, without a server", async () => {
+	const { text } = pageOf("docs/integrations.md");
+	const [, example = ""] = /^```ts\n([\s\S]*?from "palimpsest-mcp"[\s\S]*?)^```$/m.exec(text) ?? [];
 	await mkdir(join(home, "node_modules"), { recursive: true });
 	await symlink(packageFolder, join(home, "node_modules/palimpsest-mcp"), "junction");
 	await writeFile(join(home, "example.mjs"), example);

@@ -9,7 +9,7 @@ const allHosts = new Set([...serverHosts, ...hookHosts].map(({ name }) => name))
 it.each([
 	["docs/formats.md", formats.length],
 	["docs/hosts.md", allHosts.size],
-])("every page that links to %s gives the number of what there is: %d", (target, number) => {
+])("every page that links to %s gives the right number: %d", (target, number) => {
 	const pattern = new RegExp(`\\[(\\w+) (?:formats|hosts)\\]\\(${target}`, "g");
 	const given = pages.flatMap(({ path, text }) =>
 		Array.from(text.matchAll(pattern), ([, count]) => ({ path, count: Number(count) })),

@@ -96,7 +96,7 @@ describe("a client without a model of its own", () => {
 		expect(report).toMatchObject({ context_window: 9_000, messages: { before: 26, after: 6 } });
 	});
 
-	it("may continue the conversation meanwhile: the summary replaces only the messages that were sent for summarising", async () => {
+	it("may continue the conversation: the summary replaces only the messages that were sent for summarising", async () => {
 		const request = await requested({ messages });
 		const { messages: after } = contentOf(await answered(request, grown));
 		expect(summaryIn(after)).toBe(handover);

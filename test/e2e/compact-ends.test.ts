@@ -105,7 +105,7 @@ async function bareServer(more: Readonly<Record<string, string>>) {
 
 const byEndpoint = { policy: { compaction: { answered_by: ["openai-compatible"] } } };
 
-describe("a server whose client disconnects", () => {
+describe("a server after its client disconnects", () => {
 	it("closes its one connection to the endpoint and exits", async () => {
 		const { child, compact, ended, stderr } = await bareServer(environment);
 		for (const id of [2, 3, 4]) {
@@ -139,7 +139,7 @@ describe("a server whose client disconnects", () => {
 		expect(stderr()).toBe("");
 	});
 
-	it("reports that the client is gone while its model is asked, and exits", async () => {
+	it("reports that the client has disconnected during a request to its model, and exits", async () => {
 		const { child, messages, compact, ended, stderr } = await bareServer({});
 		const asked = once(messages, "sampling/createMessage");
 		const answered = compact(2, "sampled");

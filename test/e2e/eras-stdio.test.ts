@@ -133,7 +133,7 @@ describe(`revision ${revision} on standard input and output`, () => {
 		expect(logged).toMatchObject([{ level: "warning", logger: "palimpsest" }]);
 	});
 
-	it("tells a client that listens when the policy changes", async () => {
+	it("notifies a listening client when the policy changes", async () => {
 		const folder = await scratchFolder();
 		const file = path.join(folder, "policy.toml");
 		await writeFile(file, "[mask]\nwindow_turns = 3\n");
@@ -158,7 +158,7 @@ describe("a client that is asked by rounds", () => {
 	const messages = agentConversation(12);
 	const asked = { messages, strategy: "llm-summary", force: true };
 
-	it("writes the summary, and the answer is that of the other era", async () => {
+	it("writes the summary, and gets the same answer as in the other era", async () => {
 		const answers = [];
 		for (const mode of modes) {
 			const client = newerClient(mode, { capabilities: { sampling: {} } });
@@ -178,7 +178,7 @@ describe("a client that is asked by rounds", () => {
 		expect(answers[2]).toEqual(answers[0]);
 	});
 
-	it("is asked for its folders where a path is in none that is allowed", async () => {
+	it("is asked for its folders if a path is in no allowed folder", async () => {
 		const folder = await scratchFolder();
 		await mkdir(path.join(folder, "logs"));
 		await writeFile(path.join(folder, "logs", "build.log"), "line\n".repeat(900));

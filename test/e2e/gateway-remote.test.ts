@@ -69,7 +69,7 @@ describe("a server over HTTP", () => {
 		expect(structuredContent).toMatchObject({ truncated: true });
 	});
 
-	it("tells the host why it refuses, and how a token is given", async () => {
+	it("gives the host the reason of a refusal, and the way to give a token", async () => {
 		const seen: (string | undefined)[] = [];
 		const address = await standIn((request, response) => {
 			seen.push(request.headers.authorization);
@@ -121,7 +121,7 @@ describe("a server over HTTP", () => {
 		await expect(connect()).rejects.toThrow("The server at http://127.0.0.1:1 cannot be reached (ECONNREFUSED).");
 	});
 
-	it("whose stream breaks goes on where it ended, in its session, at the place to which it has moved", async () => {
+	it("continues a broken stream where it ended, in its session, at its new address", async () => {
 		const deleted: unknown[] = [];
 		const resumed: unknown[] = [];
 		const address = await standIn(async (request, response) => {

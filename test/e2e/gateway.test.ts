@@ -191,7 +191,7 @@ describe("a server behind the gateway", () => {
 });
 
 describe.each(modes)("a client of the newer SDK in mode %j", (mode) => {
-	it("reaches a server of its era, whose large results are cut", async () => {
+	it("reaches a server of its era, and large results are cut", async () => {
 		const { cwd, env } = await environmentOf({});
 		const parameters = parametersOf({ options: ["--max-tokens", "500"], server: [process.execPath, builtCli] });
 		const client = newerClient(mode);
@@ -215,7 +215,7 @@ describe("a server that ends", () => {
 		["dies", "die", { code: 3 }, 3, "with exit code 3"],
 		["is killed", "kill", { signal: "SIGKILL" }, 137, "by SIGKILL"],
 		["dies in the middle of a line", "half", { code: 4 }, 4, "with exit code 4"],
-	])("answers what waits and ends the gateway: one that %s", async (_how, tool, given, code, words) => {
+	])("answers waiting requests and ends the gateway: one that %s", async (_how, tool, given, code, words) => {
 		const { call, ended, output, stderr } = await bare();
 		call(1, "hang");
 		call(2, tool, given);

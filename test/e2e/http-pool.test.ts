@@ -118,7 +118,7 @@ it("a call that waits for a model does not hold its thread", async () => {
 	expect(ends.map(({ tool }) => tool)).toEqual(["mask_conversation", "compact_conversation"]);
 });
 
-it("without sessions a client is asked by rounds, and the answer is that of a session", async () => {
+it("without sessions a client is asked by rounds, and gets the same answer as in a session", async () => {
 	const { url, ends } = await poolServer({ threads: 1 });
 	const call = {
 		name: "compact_conversation",

@@ -6,7 +6,7 @@ import { agentConversation } from "../support/agent-conversation.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
-it("a server whose standard error is closed keeps running", async () => {
+it("a server with closed standard error keeps running", async () => {
 	const folder = await scratchFolder();
 	const child = spawn(process.execPath, [builtCli, "serve", "--archive", "memory", "--log", "json"], {
 		cwd: folder,

@@ -108,7 +108,7 @@ describe("metrics", () => {
 		expect(await server.end()).toBe(0);
 	});
 
-	it("do not keep a server alive whose address is in use", async () => {
+	it("do not keep a server alive if its address is in use", async () => {
 		const { url } = await httpServer();
 		const taken = new URL(url).host;
 		const run = await runCli(["serve", "--http", "127.0.0.1:0", "--metrics", taken], { folder: await scratchFolder() });

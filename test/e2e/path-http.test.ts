@@ -20,7 +20,7 @@ async function serveHttp(folder: string, parameters: readonly string[]) {
 		(await client.callTool({ name: "mask_conversation", arguments: { path, ...more } })) as CallToolResult;
 }
 
-it("over HTTP no path is allowed, whatever roots the client offers", async () => {
+it("over HTTP no path is allowed, even if the client offers roots", async () => {
 	const folder = await scratchFolder();
 	await writeFile(join(folder, "chat.json"), JSON.stringify(agentConversation(10)));
 	const mask = await serveHttp(folder, []);

@@ -33,7 +33,7 @@ async function serveOnce(archive: string): Promise<{ readonly code: unknown; rea
 	return { code, answers };
 }
 
-it("a server whose input ends answers all requests, keeps the originals in files, and exits", async () => {
+it("a server answers all requests after its input ends, keeps the originals in files, and exits", async () => {
 	const archive = await scratchFolder();
 	const { code, answers } = await serveOnce(archive);
 	expect(code).toBe(0);
@@ -43,7 +43,7 @@ it("a server whose input ends answers all requests, keeps the originals in files
 });
 
 describe.runIf(hasRedis)("in Redis", () => {
-	it("a server whose input ends does the same", async () => {
+	it("a server does the same after its input ends", async () => {
 		const redis = await startRedis();
 		const { code, answers } = await serveOnce(redis.url);
 		expect(code).toBe(0);

@@ -85,7 +85,7 @@ describe.concurrent("replay", () => {
 		expect(named(report.policies, "window:8")?.masked_tool_results).toBe(6 + 17);
 	});
 
-	it("reads a Claude Code session and knows the window of its model", async () => {
+	it("reads a Claude Code session with the window of its model", async () => {
 		const { report } = await json("sessions/project/night.jsonl", "--policies", "raw,window:2");
 		expect(report.policies[0]).toMatchObject({ llm_calls: 25, calls_of_known_window: 25, calls_over_window: 0 });
 		expect(report.policies[1]?.masked_tool_results).toBe(23);

@@ -21,7 +21,7 @@ const request: RequestLine = {
 };
 
 describe("sums", () => {
-	it("save what the compared requests would have cost more, less the pings", () => {
+	it("have as savings the extra cost of the unedited requests, less the pings", () => {
 		const sums = startSums("day");
 		sums.add(request);
 		sums.add({ ...request, unedited: undefined, usd_unedited: undefined });

@@ -61,7 +61,7 @@ describe("a file outside is refused, without information about it", () => {
 		await writeFile(`${folders.root}-evil/chat.json`, "");
 		const { code, message } = await refusal(read(path(folders)));
 		expect(code).toBe("path_not_allowed");
-		expect(message).toContain(`Allowed are files under ${folders.root};`);
+		expect(message).toContain(`Files under ${folders.root} are allowed;`);
 	});
 
 	it.each<[string, (folders: Folders) => Promise<string>]>([

@@ -86,7 +86,7 @@ describe("a file is written next to another", () => {
 		expect((await stat(at(name))).mode & 0o777).toBe(0o600);
 	});
 
-	it("under the next free name, whatever uses the previous one", async () => {
+	it("under the next free name, whether a file or a folder has the previous one", async () => {
 		await writeFile(at("chat.masked.json"), "kept");
 		await mkdir(at("chat.masked-2.json"));
 		await symlink(join(folders.outside, "new.json"), at("chat.masked-3.json"));

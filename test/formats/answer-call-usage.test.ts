@@ -9,7 +9,7 @@ const usagesOf = (records: readonly unknown[]): CallUsage[] =>
 describe("the usage of Anthropic's API", () => {
 	const usage = { input_tokens: 3, cache_read_input_tokens: 900, cache_creation_input_tokens: 100 };
 
-	it("adds up what the API counts apart", () => {
+	it("adds up the API's separate counts", () => {
 		expect(anthropicUsage({ usage, model: "some-model" })).toEqual({
 			inputTokens: 1_003,
 			cachedTokens: 900,
@@ -62,7 +62,7 @@ describe("other usages", () => {
 });
 
 describe("the usage in a session", () => {
-	it("of Claude Code is that of the last record of an answer", () => {
+	it("of Claude Code comes from the last record of an answer", () => {
 		const answer = (uuid: string, parentUuid: string | null, read: number) => ({
 			type: "assistant",
 			uuid,
@@ -81,7 +81,7 @@ describe("the usage in a session", () => {
 		]);
 	});
 
-	it("of Codex is that of the event after the answer, with the model of the turn", () => {
+	it("of Codex comes from the event after the answer, with the model of the turn", () => {
 		const line = (type: string, payload: object) => ({ timestamp: "2026-01-01T00:00:00.000Z", type, payload });
 		const count = (input: number, cached: number, total: number) =>
 			line("event_msg", {

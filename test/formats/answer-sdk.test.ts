@@ -60,7 +60,7 @@ function generatedBy(input: string, unified: "length" | "tool-calls") {
 }
 
 describe("answers of SDKs", () => {
-	it("reads an Anthropic stream whose truncated input is an object", async () => {
+	it("reads an Anthropic stream with a truncated input that is an object", async () => {
 		const message = await streamedByAnthropic();
 		expect(message.content[1]).toMatchObject({ type: "tool_use", input: { path: "src" } });
 		expect(readLastResponse(message)).toEqual({

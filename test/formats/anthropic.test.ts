@@ -177,7 +177,7 @@ describe("media in Anthropic Messages", () => {
 	});
 
 	it.each([[null], ["x"], [{}], [{ type: "base64" }], [{ type: "text" }], [{ type: "content", content: 7 }]])(
-		"reads a document whose source is %j",
+		"reads a document with the source %j",
 		(source) => {
 			const { transcript } = readConversation(conversationOf({ type: "document", source }, { type: "image", source }));
 			expect(transcript.messages[1]?.mediaTokens).toBeGreaterThanOrEqual(0);

@@ -70,7 +70,7 @@ describe("Claude Code sessions", () => {
 		expect(pairResults(sentIn(parallel)).map(({ caller }) => caller)).toEqual([1, 1, 4]);
 	});
 
-	it("a branch with the result of a call whose id was used before is read", async () => {
+	it("a branch with a result for a reused call id is read", async () => {
 		const records = [
 			user("u1", null, "Look around."),
 			answer("a1", "u1", "msg1", call("t1")),
@@ -172,7 +172,7 @@ describe("Claude Code sessions", () => {
 			expect(outcome.edits.map(({ path }) => path)).toEqual(["/4/message/content/0/content"]);
 		});
 
-		it("a result whose record no longer leads to its call is noticed", () => {
+		it("a result with a record that no longer leads to its call is noticed", () => {
 			const records = [
 				user("u1", null, "Go."),
 				answer("a1", "u1", "msg1", call("t1")),
@@ -280,7 +280,7 @@ describe("Claude Code sessions", () => {
 				expect(textsOf(records)).toEqual(["So far: nothing.", "After."]);
 			});
 
-			it("of which one is dropped stay linked to the other", async () => {
+			it("stay linked to each other when one is dropped", async () => {
 				const policy = policyOf({ guard: { ladder: ["drop"], keep_last_messages: 1, reserve_tokens: 0 } });
 				const records = [
 					user("u1", null, "Go."),

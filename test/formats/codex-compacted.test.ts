@@ -48,7 +48,7 @@ describe("a summary of a Codex session that was compacted before", () => {
 		expect(report.tokens.after).toBe((await compact(conversation, { force: false })).report.tokens.before);
 	});
 
-	it("is an item among those of the compaction's own history", async () => {
+	it("is an item of the compaction's own history", async () => {
 		const { conversation } = await compact(session, {
 			summary: text,
 			policy: { compaction: { strategy: "llm-summary", keep_last_messages: 5 } },

@@ -167,7 +167,7 @@ describe("Codex rollouts", () => {
 			expect(messages[1]?.mediaTokens).toBe(result?.media[0]?.tokens);
 		});
 
-		it("the end event of a call repeats the output and tells whether it failed", async () => {
+		it("the end event of a call repeats the output and says whether it failed", async () => {
 			const ended = event({
 				type: "exec_command_end",
 				call_id: "a",

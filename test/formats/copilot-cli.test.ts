@@ -211,7 +211,7 @@ describe("Copilot CLI: content no longer sent", () => {
 	const compacted = event("session.compaction_complete", { success: true, summaryContent: "We listed files." });
 	const compacting = event("session.compaction_start");
 
-	it("excludes messages before a compaction, but keeps its summary, the prompt, and messages written meanwhile", () => {
+	it("excludes messages before a compaction, but keeps its summary, the prompt, and messages written during it", () => {
 		const events = [system("Prompt."), user("Go."), ...turn("a"), compacting, user("Wait."), compacted, user("Go on.")];
 		const messages = read(...events);
 		expect(messages.map(({ role }) => role)).toEqual(["system", "user", "system", "user"]);

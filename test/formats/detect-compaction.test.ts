@@ -112,7 +112,7 @@ describe.each(sessions)("a compaction in $format", ({ format, start, turn, compa
 	const before = [...start, ...["a", "b", "c"].flatMap(turn)];
 	const compacted = [...before, ...compaction];
 
-	it("replaces the messages before it, which no longer cost anything", async () => {
+	it("replaces the messages before it, and they cost nothing", async () => {
 		const { transcript } = readConversation(compacted);
 		expect(transcript.format).toBe(format);
 		expect(transcript.messages.filter(({ sent }) => sent === false).length).toBeGreaterThanOrEqual(3);

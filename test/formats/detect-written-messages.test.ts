@@ -115,7 +115,7 @@ describe("a written record of a session", () => {
 		expect(write("codex-rollout", "assistant", call)).toMatchObject({ content: [{ type: "output_text", text }] });
 	});
 
-	it("of pi is a message, whatever the replaced record was", () => {
+	it("of pi is a message, for every kind of replaced record", () => {
 		const ties = { id: "e1", parentId: "e0", timestamp: "2026-01-01T00:00:00.000Z" };
 		const content = [{ type: "text", text }];
 		const expected = { type: "message", ...ties, message: { role: "user", content, timestamp: 5 } };

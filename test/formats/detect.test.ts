@@ -98,7 +98,7 @@ describe("readConversation: input that is not a conversation", () => {
 });
 
 describe("readConversation: messages that match no format", () => {
-	it("names the tried formats, the failing message, and what was expected", () => {
+	it("names the tried formats, the failing message, and the expected shape", () => {
 		const message = messageOfError([
 			{ role: "user", content: "Hi" },
 			{ role: "model", parts: [] },

@@ -16,7 +16,7 @@ describe("Inspect AI messages", () => {
 		expect(inspect.probe(locateMessages([{ role: "user", content: "Hello", source: "web" }])).fit).toBe("none");
 	});
 
-	it("reads calls whose arguments are objects", () => {
+	it("reads calls with objects as arguments", () => {
 		const [message] = read();
 		expect(message?.calls).toEqual([{ id: "a", name: "bash" }]);
 		expect(message?.counted.join("")).toBe('bash{"cmd":"ls"}');

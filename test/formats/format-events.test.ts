@@ -23,7 +23,7 @@ const shape = (...drafts: Parameters<typeof joinAnswers>[0]) =>
 	joinAnswers(drafts).map((message) => `${message.role} ${message.paths.length}`);
 
 describe("joinAnswers", () => {
-	it("joins what the model gave in a row, up to a result or a user", () => {
+	it("joins consecutive output of the model, up to a result or a user", () => {
 		expect(shape(says("x"), calls("a"), calls("b"), answers("a"), answers("b"), says("y"), user(), says("z"))).toEqual([
 			"assistant 3",
 			"tool 1",
@@ -52,7 +52,7 @@ describe("joinAnswers", () => {
 		]);
 	});
 
-	it("never joins what is sent with what is not", () => {
+	it("never joins sent with unsent parts", () => {
 		expect(shape(unsent(says("x")), says("y"))).toEqual(["assistant 1", "assistant 1"]);
 	});
 });

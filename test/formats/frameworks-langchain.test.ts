@@ -100,7 +100,7 @@ describe("LangChain messages", () => {
 		expect(answer?.usage).toEqual({ inputTokens: 90, cachedTokens: 60 });
 	});
 
-	it("leaves calls without an answer, and masks what was answered of many", async () => {
+	it("leaves calls without an answer, and masks the answered ones of many", async () => {
 		const many = {
 			...ai("x"),
 			tool_calls: Array.from({ length: 16 }, (_, n) => ({ name: "look", args: {}, id: `c${n}` })),

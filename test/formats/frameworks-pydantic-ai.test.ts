@@ -26,7 +26,7 @@ describe("PydanticAI messages", () => {
 		]);
 	});
 
-	it("masks what a tool returned, and leaves unanswered calls", async () => {
+	it("masks returns of tools, and leaves unanswered calls", async () => {
 		const conversation = [
 			opening,
 			response(call("a"), call("x")),

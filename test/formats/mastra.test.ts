@@ -74,7 +74,7 @@ describe("messages of Mastra's storage", () => {
 		expect(restored).toBe(text);
 	});
 
-	it("refuses rows of its tables, whose content is a text of JSON, with the way to parse them", () => {
+	it("refuses rows of its tables, which hold JSON as text, and says how to parse them", () => {
 		const rows = thread.messages.map(({ content, threadId, ...row }) => ({
 			...row,
 			thread_id: threadId,

@@ -94,7 +94,7 @@ describe("metadata of a media part", () => {
 		expect(read({ data, mediaType: "image/jpeg" }).dimensions).toEqual({ width: 63, height: 63 });
 	});
 
-	it("prefers the part's own media type over that of the data URL", () => {
+	it("prefers the part's own media type over the data URL's", () => {
 		expect(read({ data: url("image/gif", "AAAA"), mediaType: "image/png" }).mediaType).toBe("image/png");
 	});
 
@@ -113,7 +113,7 @@ describe("metadata of a media part", () => {
 		[null],
 		[7],
 		[{ type: "Buffer", data: "AAAA" }],
-	])("knows nothing about the target of %j", (data) => {
+	])("has no facts about the target of %j", (data) => {
 		expect(read({ data, kind: "image" })).toMatchObject({ kind: "image", bytes: undefined, dimensions: undefined });
 	});
 

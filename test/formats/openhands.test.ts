@@ -49,7 +49,7 @@ describe("OpenHands events", () => {
 		expect(JSON.stringify(conversation)).toContain('"command":"ls"');
 	});
 
-	it("reads pairs of older versions, and what is left of them when both events are dropped", async () => {
+	it("reads pairs of older versions, and the rest after both events are dropped", async () => {
 		const history = [
 			[message(1, "user", "Look."), { observation: "null", content: "" }],
 			[run(2), ran(3, 2)],

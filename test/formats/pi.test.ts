@@ -97,7 +97,7 @@ describe("pi sessions", () => {
 		]);
 	});
 
-	it("reads what pi sends as user messages: user commands, extension messages, branch summaries", () => {
+	it("reads pi's own user messages: user commands, extension messages, branch summaries", () => {
 		const records = [
 			session,
 			entry({ role: "bashExecution", command: "ls", output: "a.txt", exitCode: 0 }),

@@ -37,7 +37,7 @@ const session = [
 ];
 
 describe("a session of Qwen Code", () => {
-	it("has calls and results in records of their own, with a copy of what was shown", () => {
+	it("has calls and results in records of their own, with a copy of the shown text", () => {
 		const { format, transcript } = readConversation(session);
 		expect(format.name).toBe("qwen-code");
 		expect(transcript.messages.map(({ role }) => role).slice(0, 3)).toEqual(["user", "assistant", "user"]);
@@ -61,7 +61,7 @@ describe("a session of Qwen Code", () => {
 		});
 	});
 
-	it("sends after a compaction what its record holds, and what comes after it", async () => {
+	it("sends after a compaction the messages of its record and all later ones", async () => {
 		const compressedHistory = [
 			{ role: "user", parts: [{ text: outputOf("summary") }] },
 			{ role: "model", parts: [{ text: outputOf("plan") }] },

@@ -23,7 +23,7 @@ describe("event streams", () => {
 		expect(messages[2]?.results[0]?.callId).toBe(messages[1]?.calls[0]?.id);
 	});
 
-	it("puts the messages together that each node added, without those of other graphs", () => {
+	it("joins the messages that each node added, without messages of other graphs", () => {
 		const call = { name: "look", args: {}, id: "a", type: "tool_call" };
 		const text = stream(
 			["metadata", { run_id: "r" }],

@@ -45,7 +45,7 @@ describe("text protocols", () => {
 		}
 	});
 
-	it.each(protocolSamples)("$name: what is counted is all that was there", ({ action, observation }) => {
+	it.each(protocolSamples)("$name: everything is counted", ({ action, observation }) => {
 		const [, , message] = readConversation(protocolConversation({ action, observation }, [output])).transcript.messages;
 		const all = [
 			...(message?.counted ?? []),

@@ -50,7 +50,7 @@ describe("trajectories of Harbor", () => {
 		});
 	});
 
-	it("masks what a terminal shows of all calls of a step, and of calls that could not be read", async () => {
+	it("masks the terminal output of all calls of a step, and of unreadable calls", async () => {
 		const shown = (text: string) => ({ results: [{ content: text }] });
 		const text = JSON.stringify(
 			trajectory([

@@ -34,7 +34,7 @@ describe("a SWE-agent trajectory without a history", () => {
 		});
 	});
 
-	it("masks observations, whatever the policy says of text protocols, and restores every byte", async () => {
+	it("masks observations under every policy for text protocols, and restores every byte", async () => {
 		const policy = policyOf({ mask: { window_turns: 1, observations: false } });
 		const text = `${JSON.stringify(file, null, 2)}\n`;
 		const { outcome, masked, restored } = await thereAndBack(text, policy);

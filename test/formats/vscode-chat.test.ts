@@ -36,7 +36,7 @@ const withRounds = (text: string, ...ids: readonly string[]) =>
 const chat = (...requests: readonly object[]) => ({ version: 3, responderUsername: "GitHub Copilot", requests });
 
 describe("VS Code chats", () => {
-	it("reads each round as an answer with its results, and masks them with what the screen shows", async () => {
+	it("reads each round as an answer with its results, and masks them with their copy on the screen", async () => {
 		const document = chat(withRounds("one", "a", "b"), withRounds("two", "c"));
 		const { format, transcript } = readConversation(document);
 		expect(format).toBe(vscodeChat);
@@ -71,7 +71,7 @@ describe("VS Code chats", () => {
 		expect((await maskConversation({ conversation: document, policy: masking })).report.masked_tool_results).toBe(1);
 	});
 
-	it("drops rounds with what the screen shows of them, and stays readable", async () => {
+	it("drops rounds with their copy on the screen, and stays readable", async () => {
 		const document = chat(withRounds("one", "a", "b"), withRounds("two", "c"));
 		const dropping = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
 		for (const contextWindow of [2_000, 1_000, 500, 100]) {

@@ -126,7 +126,7 @@ describe("a large result of a real server", () => {
 		return { direct, found };
 	}
 
-	it("of server-filesystem holds what is asked, or one recall does", async () => {
+	it("of server-filesystem holds the answer, or one recall does", async () => {
 		const root = await scratchFolder();
 		const paths = Array.from({ length: 60 }, (_, module) =>
 			Array.from({ length: 120 }, (_, file) => `module-${module}/src/component-${module}-${file}.ts`),
@@ -162,7 +162,7 @@ describe("a large result of a real server", () => {
 		for (const words of ["customer-1", "Zimmermann", "customer-16000"]) expect(await found(words)).toBe(true);
 	});
 
-	it.skipIf(!hasBrowser)("of @playwright/mcp holds what is asked, or one recall does", async () => {
+	it.skipIf(!hasBrowser)("of @playwright/mcp holds the answer, or one recall does", async () => {
 		const rows = Array.from(
 			{ length: 700 },
 			(_, at) =>

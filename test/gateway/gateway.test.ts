@@ -130,7 +130,7 @@ describe("a large result of a call", () => {
 		]);
 	});
 
-	it("of a tool of ours passes whole: it is what somebody asked for", async () => {
+	it("of a tool of ours passes whole, since it was asked for", async () => {
 		const { answer } = inMemoryGateway();
 		expect(textIn(await answer(call(1, "mask_conversation"), textResult(long)))).toBe(long);
 	});
@@ -160,7 +160,7 @@ describe("a large result of a call", () => {
 });
 
 describe("requests of the server", () => {
-	it("are not taken for answers, whatever their id", async () => {
+	it("are not taken for answers, with any id", async () => {
 		const { fromHost, fromServer, toServer, lines, toHost } = inMemoryGateway();
 		fromHost({ jsonrpc: "2.0", ...call(1, "search") });
 		const asked = { jsonrpc: "2.0", id: 1, method: "sampling/createMessage", params: { messages: [] } };
@@ -174,7 +174,7 @@ describe("requests of the server", () => {
 		expect(lines()[1]?.length).toBeLessThan(20_000);
 	});
 
-	it("with ids that look alike are told apart", async () => {
+	it("are distinguished by similar ids", async () => {
 		const { fromHost, fromServer, lines, toHost } = inMemoryGateway();
 		fromHost({ jsonrpc: "2.0", ...call("1", "search") });
 		fromServer({ jsonrpc: "2.0", id: 1, result: textResult(long) });

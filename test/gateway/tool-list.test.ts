@@ -17,7 +17,7 @@ function edited(text: string, choice: ToolChoice, added?: unknown): string {
 describe("a list of tools", () => {
 	const text = `{ "tools" : ${JSON.stringify(tools, null, 1)}, "nextCursor":"x" }`;
 
-	it("keeps every byte of what stays", () => {
+	it("keeps every byte of the tools that stay", () => {
 		expect(edited(text, all)).toBe(text);
 		expect(JSON.parse(edited(text, { ...all, except: ["b"] }))).toEqual({
 			tools: [tools[0], tools[2]],
@@ -29,7 +29,7 @@ describe("a list of tools", () => {
 		[[], ["a", "b", "c", "z"]],
 		[["c"], ["c", "z"]],
 		[["none"], ["z"]],
-	])("holds those of --only %j and the added one", (only, names) => {
+	])("holds the tools of --only %j and the added one", (only, names) => {
 		const { tools: left } = JSON.parse(edited(text, { ...all, only }, { name: "z" }));
 		expect(left.map(({ name }: { name: string }) => name)).toEqual(names);
 	});

@@ -102,7 +102,7 @@ describe("planDrop", () => {
 		expect(dropped({ ...chat, opensWithUser: true, inTurn: true }, 20)).toEqual([1, 3]);
 	});
 
-	it("drops more to make room for what stays of the dropped messages in another place", () => {
+	it("drops more to make room for parts of dropped messages that stay elsewhere", () => {
 		const sizes = conversation.messages.map(() => ({ chars: 40, tokens: 10 }));
 		const { guard: policy } = policyOf({ guard: { pin_task: false } });
 		const fits = ({ tokens }: Size) => tokens <= 70;
@@ -112,7 +112,7 @@ describe("planDrop", () => {
 		expect(planDrop({ ...given, held }).edits.map(({ message }) => message)).toEqual([1, 2, 3, 4]);
 	});
 
-	it("makes no room for what stays of an answer that is taken back", () => {
+	it("makes no room for parts of an answer that is taken back", () => {
 		const [ask, reply] = [plain("user"), plain("assistant")];
 		const transcript = { ...transcriptOf(ask, reply, ask, reply, ask, reply), opensWithUser: true, inTurn: true };
 		const sizes = transcript.messages.map(() => ({ chars: 40, tokens: 10 }));
@@ -137,7 +137,7 @@ describe("planDrop", () => {
 		expect(dropped(inTurn, 10, { keep_last_messages: 2 })).toEqual([1]);
 	});
 
-	it("keeps the results of calls that the task makes, and calls whose result is no longer sent", () => {
+	it("keeps the results of calls that the task makes, and calls with a result that is no longer sent", () => {
 		const asking = messageOf({ role: "user", calls: [{ id: "a", name: "ls" }] });
 		const chat = transcriptOf(asking, answering("a"), plain("assistant"), plain("user"));
 		expect(dropped(chat, 1_000, { pin_task: true })).toEqual([2]);

@@ -63,7 +63,7 @@ describe("a large recent result", () => {
 		expect(cuts).toBeGreaterThan(3);
 	});
 
-	it("is cut no further by head and tail, whose lengths the policy says", async () => {
+	it("is not cut further by head and tail, since the policy gives their lengths", async () => {
 		const headTail = policyOf({
 			preset: "balanced",
 			guard: { reserve_tokens: 0 },

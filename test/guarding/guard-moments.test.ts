@@ -42,7 +42,7 @@ function firstMoments(guard: PolicyLayer["guard"], budget: number): Map<string, 
 	return moments;
 }
 
-describe("the moment of an edit is that of the first call that had it", () => {
+describe("the moment of an edit is the first call that had it", () => {
 	it.each<[string, PolicyLayer["guard"], number]>([
 		["truncated always", { ladder: ["truncate"], truncate_when: "always" }, 100_000],
 		["truncated over the budget", { ladder: ["truncate"], truncate_when: "over_budget" }, 2_500],

@@ -53,7 +53,7 @@ describe("planGuard", () => {
 		expect(stepNames(plan(3_500, { ladder: ["mask", "truncate"] }))).toEqual(["mask"]);
 	});
 
-	it("with a target it masks only what truncation leaves over the budget", () => {
+	it("with a target it masks only until the rest after truncation fits", () => {
 		expect(stepNames(plan(5_000, { target_ratio: 0.7 }))).not.toContain("mask");
 		expect(stepNames(plan(3_500, { target_ratio: 0.7 }))).toContain("mask");
 	});

@@ -165,7 +165,7 @@ describe("the message of the words", () => {
 		}
 	});
 
-	it("is one of several values, whose others go with it", () => {
+	it("is one of several values, and the others go with it", () => {
 		const paths = [[2], [20]];
 		const edits = edited({ fields: { 2: { paths } } });
 		expect(edits.slice(0, 4)).toEqual(["remove drop 1", "replace summary 2", "remove summary 2", "remove drop 3"]);
@@ -187,7 +187,7 @@ describe("the room that is expected", () => {
 	});
 });
 
-it("what earlier steps saved in the messages that go is not saved twice", () => {
+it("savings of earlier steps in dropped messages are not counted twice", () => {
 	const given = { tokens: same(20, 100), words: { 1: "Word." }, joined: () => 7 };
 	expect(gone({ ...given, budget: 1_507 })).toBe(5);
 	expect(gone({ ...given, budget: 1_507, savedBefore: { 2: 40 } })).toBe(5);

@@ -51,7 +51,7 @@ it("the words of dropped messages join the first text, and later drops add to it
 	expect((await guard(twice, 2_000)).conversation).toBe(twice);
 });
 
-it("in a session file, the words and what follows link to records that stay", async () => {
+it("in a session file, the words and the records after them link to records that stay", async () => {
 	const script = [user("Task."), ...[0, 1, 2, 3, 4, 5].flatMap((at) => [...turn(at), ...toolTurn(`more_${at}`, "ok")])];
 	const { conversation, report } = await guard(claudeCode.write(script), 2_000);
 	expect(report.fits).toBe(true);

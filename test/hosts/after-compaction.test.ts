@@ -50,7 +50,7 @@ async function given(): Promise<string> {
 const wordsIn = (text: string) => readWords(text)?.texts;
 
 describe("after a compaction of Claude Code", () => {
-	it("gives back what people wrote, and nothing that the host wrote in their name", async () => {
+	it("gives back people's own words, and nothing that the host wrote in their name", async () => {
 		await write(
 			said("Fix the build.\nNever touch the lock file."),
 			answered("a", "output"),
@@ -68,7 +68,7 @@ describe("after a compaction of Claude Code", () => {
 		expect(wordsIn(await given())).toEqual(["Fix the build.\nNever touch the lock file.", "Go on.", "Wait for me."]);
 	});
 
-	it("gives back what people answered to a tool", async () => {
+	it("gives back people's answers to a tool", async () => {
 		const asked = { type: "tool_use", id: "q", name: "AskUserQuestion", input: { questions: [] } };
 		await write(
 			said("Fix the build."),

@@ -94,7 +94,7 @@ model = "gpt-5"
 		expect(pointed.environment).toEqual({ KIMI_MODEL_BASE_URL: `${origin}/v1` });
 	});
 
-	it("is refused without a model whose address can be set", async () => {
+	it("is refused without a model that takes an address", async () => {
 		await expect(point("kimi")).rejects.toEqual(refusal(/config\.toml names no model/));
 	});
 });
@@ -135,7 +135,7 @@ models:
 });
 
 describe("Factory Droid", () => {
-	it("gets its own models with other addresses, and keeps those of --settings", async () => {
+	it("gets its own models with other addresses, and keeps the models of --settings", async () => {
 		const model = (name: string, provider: string, baseUrl: string) => ({
 			model: name,
 			provider,
@@ -204,6 +204,6 @@ describe("Kilo CLI, Crush and Goose", () => {
 	});
 });
 
-it.each(["auggie", "amp"])("%s is refused, as its models are those of its maker", async (name) => {
+it.each(["auggie", "amp"])("%s is refused, since its models are its maker's own", async (name) => {
 	await expect(point(name)).rejects.toEqual(refusal(/its maker's service/));
 });

@@ -35,7 +35,7 @@ describe("Claude Code", () => {
 		["https://api.anthropic.com", { [assumed]: "0" }, true],
 		["https://api.anthropic.com", { [assumed]: "" }, true],
 		["https://api.anthropic.com", {}, false],
-	])("is not told so at %s with %j, if that is wanted: %s", async (address, environment, firstParty) => {
+	])("is not started as first party at %s with %j and firstParty %s", async (address, environment, firstParty) => {
 		const given = { ...environment, ANTHROPIC_BASE_URL: address };
 		const pointed = await point("claude", given, { firstParty });
 		expect(pointed.environment).not.toHaveProperty(assumed);
@@ -210,7 +210,7 @@ describe("opencode", () => {
 	const baseUrlOf = (content: string | undefined, provider: string) =>
 		JSON.parse(content ?? "").provider[provider].options.baseURL;
 
-	it("gets its configuration over that of its files, which name the upstreams", async () => {
+	it("gets a configuration that overrides its files, which name the upstreams", async () => {
 		const jsonc = `{ // mine
 			"provider": { "anthropic": { "options": { "baseURL": "https://gateway.example/anthropic/v1" } } }, }`;
 		await settings(".config/opencode/opencode.jsonc", jsonc);
@@ -351,7 +351,7 @@ describe("Cline CLI", () => {
 		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com/v1" });
 		expect(JSON.parse(files["providers.json"] ?? "").providers.anthropic.settings.baseUrl).toBe(`${origin}/v1`);
 		await settings(file, { ...stored, lastUsedProvider: "cline" });
-		await expect(point("cline")).rejects.toEqual(refusal(/its provider is cline/));
+		await expect(point("cline")).rejects.toEqual(refusal(/the address of its provider \(cline\) cannot be set/));
 	});
 });
 

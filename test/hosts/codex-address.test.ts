@@ -23,7 +23,7 @@ describe("the address of Codex", () => {
 		expect(gateway.parameters).toEqual(baseUrl(origin));
 	});
 
-	it("is that of a provider of the user's", async () => {
+	it("is the address of the user's own provider", async () => {
 		const own = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
 		await here.settings("elsewhere/config.toml", own);
 		const { upstreams, parameters } = await point([], { CODEX_HOME: join(here.home, "elsewhere") });
@@ -35,7 +35,7 @@ describe("the address of Codex", () => {
 describe("the provider of Codex", () => {
 	const mine = '[model_providers.mine]\nbase_url = "https://mine.example/v1"\n';
 
-	it("is that of the profile in force: of the settings, or of the command line", async () => {
+	it("comes from the profile in force, in the settings or on the command line", async () => {
 		const profile = 'model_provider = "openai"\n[profiles.work]\nmodel_provider = "mine"\n';
 		await config(`profile = "work"\n${profile}${mine}`);
 		expect((await point()).upstreams).toEqual({ openai: "https://mine.example/v1" });
@@ -48,7 +48,7 @@ describe("the provider of Codex", () => {
 		expect((await point(["--profile", "night"])).upstreams).toEqual({ openai: "https://mine.example/v1" });
 	});
 
-	it("is that of the command line before any other", async () => {
+	it("comes from the command line first", async () => {
 		await config(mine);
 		for (const value of ["mine", '"mine"']) {
 			const {
@@ -74,9 +74,11 @@ describe("the provider of Codex", () => {
 
 	it("is refused where it has no address", async () => {
 		await config('model_provider = "ollama"\n');
-		await expect(point()).rejects.toEqual(refusal(/its provider is ollama/));
+		await expect(point()).rejects.toEqual(refusal(/the address of its provider \(ollama\)/));
 		await config("");
-		await expect(point(["--oss", "--local-provider", "lmstudio"])).rejects.toEqual(refusal(/its provider is lmstudio/));
+		await expect(point(["--oss", "--local-provider", "lmstudio"])).rejects.toEqual(
+			refusal(/the address of its provider \(lmstudio\)/),
+		);
 	});
 });
 
@@ -103,7 +105,7 @@ describe("a ChatGPT sign-in", () => {
 		expect(parameters).toEqual(["-c", `model_providers.mine.base_url="${origin}"`, ...uncompressed]);
 	});
 
-	it("is told from a key, in files of older versions too", async () => {
+	it("is distinguished from a key, in files of older versions too", async () => {
 		const auth = (value: unknown) => here.settings(".codex/auth.json", value);
 		await auth({ OPENAI_API_KEY: null, tokens: { access_token: "x" } });
 		expect((await point()).upstreams).toEqual(backend);

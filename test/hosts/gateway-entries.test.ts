@@ -53,7 +53,7 @@ describe("an entry behind the gateway", () => {
 		expect(unwrapServer(wrapped, { host: desktop, name: "fs" })).toBe(text);
 	});
 
-	it("comes back with the same values after its host has written the file anew", () => {
+	it("comes back with the same values after its host has rewritten the file", () => {
 		fc.assert(
 			fc.property(fc.string(), fc.option(fc.array(fc.string()), { nil: undefined }), (command, args) => {
 				const entry = { command, ...(args && { args }), env: { A: "1" } };
@@ -98,7 +98,7 @@ describe("an entry behind the gateway", () => {
 });
 
 describe("the servers of a host", () => {
-	it("are told apart", () => {
+	it("are distinguished", () => {
 		const entries = {
 			palimpsest: { command: "anything" },
 			ours: { command: "npx", args: ["-y", "palimpsest-mcp"] },

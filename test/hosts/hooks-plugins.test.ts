@@ -37,14 +37,14 @@ it("the package names the modules that opencode and pi load, and both load", asy
 	expect(tools).toEqual(["recall_original", "mask_conversation", "guard_context"]);
 });
 
-it("the file of somebody else stays", () => {
+it("another person's file stays", () => {
 	const target = hookTarget(pi, { isForProject: false, mostChars: 16_000 });
 	expect(withoutHook(pluginText(pi), target)).toBeUndefined();
 	expect(withoutHook("export default () => {};\n", target)).toBe("export default () => {};\n");
 	expect(withoutHook(undefined, target)).toBeUndefined();
 });
 
-it("opencode goes on without a plugin whose program is gone, and its log says why", async () => {
+it("opencode runs on without a plugin if its program is missing, and its log says why", async () => {
 	const folder = await scratchFolder();
 	await mkdir(join(folder, "plugins"));
 	const file = join(folder, "plugins", "palimpsest.mjs");

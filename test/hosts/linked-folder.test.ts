@@ -22,7 +22,7 @@ it("shows the entries of the real folder beside our files", async () => {
 	expect(await readFile(join(real, "sessions", "one"), "utf8")).toBe("kept at once");
 });
 
-it("keeps what is new, and what took the place of a link, and leaves our files behind", async () => {
+it("keeps new files and files that replaced a link, and leaves our own files out", async () => {
 	// As programs write a file: beside it, and then in its place.
 	await writeFile(join(folder, "index.json.tmp"), "new");
 	await rename(join(folder, "index.json.tmp"), join(folder, "index.json"));
@@ -36,13 +36,13 @@ it("keeps what is new, and what took the place of a link, and leaves our files b
 	expect((await lstat(join(folder, "sessions"))).isSymbolicLink()).toBe(true);
 });
 
-it("adds its files to a folder that another run has made meanwhile", async () => {
+it("adds its files to a folder that another run has made at the same time", async () => {
 	await inBoth({ ours: "logs/ours", theirs: "logs/theirs" });
 	expect(await keepNewEntries(real, folder, ["config.toml"])).toBeUndefined();
 	expect((await readdir(join(real, "logs"))).sort()).toEqual(["ours", "theirs"]);
 });
 
-it("keeps a folder beside it where another run has made the same file meanwhile", async () => {
+it("keeps a folder beside it if another run has made the same file at the same time", async () => {
 	await inBoth({ ours: "logs/both", theirs: "logs/both" });
 	const rest = (await keepNewEntries(real, folder, ["config.toml"])) as string;
 	expect(await readFile(join(real, "logs", "both"), "utf8")).toBe("theirs");

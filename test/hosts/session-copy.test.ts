@@ -98,7 +98,7 @@ describe("copySession", () => {
 		expect(chat.text).toContain(changed);
 	});
 
-	it("renames what opencode imports, in the same order", () => {
+	it("renames the ids that opencode imports, in the same order", () => {
 		const ses = `ses_${"0123456789ab"}${"c".repeat(14)}`;
 		const message = (number: number, role: string) => {
 			const end = `0123456789a${number}${"z".repeat(14)}`;
@@ -130,7 +130,7 @@ describe("copySession", () => {
 		});
 	});
 
-	it("refuses what no program resumes", () => {
+	it("refuses files that no program resumes", () => {
 		const expected = /Expected a session file of Claude Code, Gemini CLI, Codex or pi.*palimpsest guard/;
 		expect(() => copyOf(JSON.stringify([{ role: "user", content: "Hello." }]))).toThrow(expected);
 		expect(() => copyOf(claudeCodeSession(1).replaceAll('"sessionId":"s1",', ""))).toThrow(expected);

@@ -63,7 +63,7 @@ describe("the policy of a hook", () => {
 		}
 	});
 
-	it("is refused where the server's entry names what is unknown", async () => {
+	it("is refused where the server's entry has an unknown field", async () => {
 		await enter("claude-code", { preset: "toString" });
 		await expect(policyOf("claude-code")).rejects.toMatchObject({ code: "invalid_policy" });
 		await enter("claude-code", { locale: "de" });
@@ -82,7 +82,7 @@ describe("the policy of a hook", () => {
 });
 
 describe("the language of a hook", () => {
-	it.each(["claude-code", "gemini-cli"])("is that of the server's entry in %s, of the project first", async (host) => {
+	it.each(["claude-code", "gemini-cli"])("comes from the server's entry in %s, of the project first", async (host) => {
 		expect(await languageOf(host)).toBe("fr");
 		await enter(host);
 		expect(await languageOf(host)).toBe("en");
@@ -92,7 +92,7 @@ describe("the language of a hook", () => {
 		expect(await languageOf(host)).toBe("fr");
 	});
 
-	it("is that of the project entry written by Claude Code's own command", async () => {
+	it("comes from the project entry written by Claude Code's own command", async () => {
 		const file = await enter("claude-code");
 		const settings = JSON.parse(await readFile(file, "utf8"));
 		const mcpServers = { palimpsest: { command: "npx", args: [], env: { PALIMPSEST_LOCALE: "zh" } } };
@@ -102,12 +102,12 @@ describe("the language of a hook", () => {
 		expect(await languageOf("claude-code")).toBe("en");
 	});
 
-	it("is that of --locale before any other", async () => {
+	it("comes from --locale first", async () => {
 		await enter("claude-code", { locale: "zh" });
 		expect(await languageOf("claude-code", "fr")).toBe("fr");
 	});
 
-	it("is that of the policy file when the entry names only a preset, as for the server", async () => {
+	it("comes from the policy file when the entry names only a preset, as for the server", async () => {
 		await writeFile(join(project, "palimpsest.toml"), 'locale = "zh"\n');
 		await enter("claude-code");
 		expect(await languageOf("claude-code")).toBe("zh");
@@ -120,7 +120,7 @@ describe("the language of a hook", () => {
 		expect(await languageOf("claude-code")).toBe("fr");
 	});
 
-	it("is that of its notices", async () => {
+	it("is the language of its notices", async () => {
 		await enter("claude-code", { locale: "zh" });
 		const input = claudeCodeEvent("Bash", { command: "npm test" }, bashResponse(logOf(4_000)));
 		const { text, lines } = await runCli(["hook", "claude-code"], {
@@ -131,7 +131,7 @@ describe("the language of a hook", () => {
 		expect([text.includes("[输出已缩短"), lines]).toEqual([true, []]);
 	});
 
-	it("is that of the server's entry in opencode, in opencode's working folder", async () => {
+	it("comes from the server's entry in opencode, in opencode's working folder", async () => {
 		await enter("opencode", { inProject: true, locale: "zh" });
 		const file = join(home, "plugin.mjs");
 		const target = hookTarget(hookHost("opencode"), { isForProject: true, mostChars: 16_000 });

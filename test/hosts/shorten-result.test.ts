@@ -51,7 +51,7 @@ describe("a saved output", () => {
 		expect((await shortened(text())).original).toBe(text());
 	});
 
-	it("stays what it is where the host shows a notice alone", async () => {
+	it("stays unchanged where the host shows a notice alone", async () => {
 		const policy = resolvePolicy([]);
 		const shell = { policy, wholePolicy: async () => policy, archive: undefined, command: "palimpsest" };
 		expect(await shortenPassed({ ...shell, text: notice + file, most: 4_000, savedIn: file })).toBeUndefined();

@@ -88,7 +88,7 @@ describe("the proxy that leads to an address", () => {
 	});
 });
 
-describe("what a program behind our proxy leaves out", () => {
+describe("the exceptions of a program behind our proxy", () => {
 	const own = "127.0.0.1,localhost,::1";
 	it.each([
 		[{}, own, own],

@@ -182,7 +182,7 @@ describe("a connection through the proxy of a network", () => {
 	});
 });
 
-describe("what a person is told", () => {
+describe("the message to a person", () => {
 	const answering = (head: string) => (socket: Socket) => void socket.end(`HTTP/1.1 ${head}\r\n\r\n`);
 	const adviceOf = async (target: string) => {
 		const error = await ask(connectionTo(target)).catch((reason: unknown) => reason);
@@ -197,7 +197,7 @@ describe("what a person is told", () => {
 			"demands a user and a password (407). Write them as USER:PASSWORD@ before the host in HTTPS_PROXY",
 		],
 		["with others", "joe:pa55word@", "refuses the user or the password (407). Check them in HTTPS_PROXY"],
-	])("of a proxy that is asked %s", async (_, credentials, words) => {
+	])("about a proxy that is asked %s", async (_, credentials, words) => {
 		const { proxy } = await startNetwork();
 		for (const scheme of ["https", "http"]) {
 			const variable = `${scheme.toUpperCase()}_PROXY`;
@@ -214,7 +214,7 @@ describe("what a person is told", () => {
 		["503 Service Unavailable", `cannot reach ${host}:443`],
 		["407 No\r\nProxy-Authenticate: NTLM\r\nProxy-Authenticate: Negotiate", "only NTLM, Negotiate (407). Run a proxy"],
 		["201 Created", "refuses a connection"],
-	])("of a proxy that answers %j", async (head, words) => {
+	])("about a proxy that answers %j", async (head, words) => {
 		const proxy = await startOddProxy(answering(head));
 		vi.stubEnv("HTTPS_PROXY", `http://joe:pa55word@${proxy.host}`);
 		const advice = await adviceOf(`https://${host}`);
@@ -227,7 +227,7 @@ describe("what a person is told", () => {
 		["resets the connection", (socket) => socket.resetAndDestroy(), "closed the connection without an answer"],
 		["hangs up in its answer", (socket) => socket.end("HTTP/1.1 200 OK\r\n"), "closed the connection"],
 		["speaks another protocol", (socket) => socket.end("SSH-2.0-x\r\n\r\n"), "(no HTTP)"],
-	])("of a proxy that %s", async (_, act, words) => {
+	])("about a proxy that %s", async (_, act, words) => {
 		const proxy = await startOddProxy(act);
 		vi.stubEnv("HTTPS_PROXY", `http://joe:pa55word@${proxy.host}`);
 		const advice = await adviceOf(`https://${host}`);
@@ -236,21 +236,21 @@ describe("what a person is told", () => {
 		expect(advice).not.toContain("pa55word");
 	});
 
-	it("of a proxy that is away", async () => {
+	it("about a proxy that does not run", async () => {
 		vi.stubEnv("HTTPS_PROXY", "http://joe:pa55word@127.0.0.1:1");
 		expect(await adviceOf(`https://${host}`)).toBe(
 			`The proxy of this network, 127.0.0.1:1 (HTTPS_PROXY), cannot be reached (ECONNREFUSED). Check HTTPS_PROXY, or name ${host} in NO_PROXY if it is reached directly.`,
 		);
 	});
 
-	it("of a host that cannot be found without a proxy", async () => {
+	it("about a host that cannot be found without a proxy", async () => {
 		// No label of a name has more than 63 characters, so that nobody is asked for it.
 		expect(await adviceOf(`https://${"a".repeat(64)}.example`)).toBe(
 			"If this network has a proxy, name it in HTTPS_PROXY and start again.",
 		);
 	});
 
-	it("of a certificate that is not trusted, and nothing of a host behind a tunnel that hangs up", async () => {
+	it("about a certificate that is not trusted, and not about a host behind a tunnel that hangs up", async () => {
 		const { proxy } = await startNetwork((_, response) => response.socket?.destroy());
 		vi.stubEnv("HTTPS_PROXY", proxy.url);
 		expect(await adviceOf(`https://${host}`)).toBe("");

@@ -84,7 +84,7 @@ describe("arguments that are refused", () => {
 		);
 	});
 
-	it("edits of another text, whose places are named, but not at any length", () => {
+	it("edits of another text, with their places shortened", () => {
 		expect(() => applyEdits("[1]", [replace("/0", 2, 3)])).toThrow(
 			refusal("stale_edit", 'Another value than the edit was made for is at "/0"'),
 		);
@@ -212,7 +212,7 @@ describe("records", () => {
 	});
 });
 
-it("values whose place is not in the text are not written", () => {
+it("values without a place in the text are not written", () => {
 	const document = readTextDocument('{"a": 1}', "the text");
 	const edit = { kind: "replace", path: ["b"], replacement: 1 } as const;
 	expect(() => writeValues(document, [edit])).toThrow(refusal("invalid_argument", "that are in the text"));
@@ -235,7 +235,7 @@ describe("the pieces of an edited text", () => {
 });
 
 describe("the spelling of values", () => {
-	it("is told of those that are there and not compact", () => {
+	it("is kept for values that are present and not compact", () => {
 		const document = readTextDocument('{"a": [1,  2], "b": [1,2]}', "it");
 		const [spaced, compact, missing] = [["a"], ["b"], ["c"]];
 		expect([...spellingsOf(document, [spaced, compact, missing])]).toEqual([[spaced, "[1,  2]"]]);

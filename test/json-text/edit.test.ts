@@ -108,7 +108,7 @@ describe("invertEdits of an altered answer", () => {
 		expect(invert).toThrow(expect.objectContaining({ code: "invalid_argument" }));
 	});
 
-	it("refuses what applyEdits did not answer", () => {
+	it("refuses an answer that is not from applyEdits", () => {
 		for (const other of [{}, { text: edited }, { text: edited, inverse: { sha256_after: "" } }, { inverse }]) {
 			expect(() => invertEdits(other as never)).toThrow(expect.objectContaining({ code: "invalid_argument" }));
 		}

@@ -102,7 +102,7 @@ describe("locateValues", () => {
 		expect(textAt(text, path)).toBe(expected);
 	});
 
-	it("begins where it is told to, and ends after the value", () => {
+	it("begins at the given place, and ends after the value", () => {
 		const tree = pathTree([["a"]]);
 		expect(locateValues('xx {"a":1} {"a":2}', 2, tree)).toEqual({ start: 3, end: 10 });
 		expect(nodeAt(tree, ["a"])).toMatchObject({ span: { start: 8, end: 9 } });
@@ -158,7 +158,7 @@ describe("hasMoreValues", () => {
 		expect(hasMoreValues(text, 100)).toBe(expected);
 	});
 
-	it("counts what is outside of strings, wherever their escapes are", () => {
+	it("counts values outside strings, with escapes in any place", () => {
 		const string = fc.string({ unit: fc.constantFrom("\\", '"', "a", "bbbb".repeat(80), ","), maxLength: 40 });
 		fc.assert(
 			fc.property(fc.array(string, { maxLength: 20 }), fc.boolean(), (texts, isMany) => {

@@ -79,7 +79,7 @@ describe("settings", () => {
 		expect(() => readSettings("[1]")).toThrow(refusal("it does not hold an object"));
 	});
 
-	it("hold a value at a key or none, and refuse a way through what is not an object", () => {
+	it("hold a value at a key or none, and refuse a path through a value that is not an object", () => {
 		expect(entryInJson('{"a": {"b": 1}}', ["a", "b"])).toBe(1);
 		expect(entryInJson('{"a": {"b": 1}}', ["a", "c", "d"])).toBeUndefined();
 		expect(entryInJson("{}", ["toString"])).toBeUndefined();

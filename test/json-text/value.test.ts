@@ -26,7 +26,7 @@ it("integers that the text may spell in another way are found at any place", () 
 	expect(unsafeIntegers(null)).toEqual([]);
 });
 
-it("a string's hash is that of its UTF-8, any other value's that of its JSON", () => {
+it("a string is hashed as UTF-8, any other value as JSON", () => {
 	expect(sha256Of("é")).toBe("4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c");
 	expect(sha256Of({ a: [1] })).toBe(sha256Of('{"a":[1]}'));
 });

@@ -70,7 +70,7 @@ describe("calibration", () => {
 		expect(files[0]).toMatchObject({ file: "s.jsonl", has_forks: false, differences: [] });
 	});
 
-	it("knows the calls of a branch that was rewound", () => {
+	it("reads the calls of a branch that was rewound", () => {
 		const one = calibration();
 		const session = [
 			record("a", null, 0, 0, 9_000),
@@ -88,7 +88,7 @@ describe("calibration", () => {
 		});
 	});
 
-	it("knows a resumed session of Claude Code, and a compaction of pi that kept the last call", () => {
+	it("reads a resumed session of Claude Code, and a compaction of pi that kept the last call", () => {
 		const notice = { ...record("n", "b", 12, 0, 0), message: resumed };
 		const resumption = [record("a", null, 0, 500, 8_500), prompt("b", "a", 10), notice, prompt("c", "n", 13)];
 		const one = calibration();
@@ -199,7 +199,7 @@ describe("calibration", () => {
 		expect(one.report().files).toMatchObject([{ has_forks: isFork, differences: [] }]);
 	});
 
-	it("leaves out sessions without usage, and those whose provider cached nothing", () => {
+	it("leaves out sessions without usage or without cached tokens", () => {
 		const one = calibration();
 		const chat = [{ role: "user", content: "Hi" }];
 		expect(one.add({ file: "chat.json", conversation: chat })).toBe("no_usage");

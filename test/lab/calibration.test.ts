@@ -58,7 +58,7 @@ describe("a calibrated call", () => {
 		expect(predictions(next, { 3: ["fork", "compaction"] })).toEqual([[500, undefined]]);
 	});
 
-	it("reads at a new turn what the last turn's first call sent, if the provider drops reasoning", () => {
+	it("reads at a new turn the request of the last turn's first call, if the provider drops reasoning", () => {
 		const turns = (model: string) => [
 			answer(1, usage(9_000, 500, { model })),
 			tool(5),
@@ -88,7 +88,7 @@ describe("a calibrated call", () => {
 	});
 });
 
-describe("the edges of the rules of calibration", () => {
+describe("the limits of the rules of calibration", () => {
 	const second = (given: CallUsage, interruptions: Interruption[] = [], first = usage(9_000, 500)) =>
 		calibrated([user(0), answer(1, first), tool(5), answer(6, given)], { 3: interruptions })[1];
 
@@ -169,7 +169,7 @@ describe("the edges of the rules of calibration", () => {
 		expect(calls[4]?.predictedRead).toBe(predictedRead === 9_000 ? 11_900 : 12_500);
 	});
 
-	it("loses no reasoning at a turn whose last one had a single call", () => {
+	it("loses no reasoning at a turn after one with a single call", () => {
 		const named = { model: "gpt-5" };
 		const turns = [answer(1, usage(9_000, 500, named)), user(5), answer(6, usage(9_900, 7_000, named))];
 		expect(calibrated([user(0), ...turns])[1]).toMatchObject({ predictedRead: 9_000, cause: "prompt" });

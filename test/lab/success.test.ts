@@ -31,7 +31,7 @@ describe("the success of replayed runs", () => {
 	} as unknown as Files;
 	const outcomes = readOutcomes("file,solved\na.json,1\nb.json,0\r\nc.json,1\nd.json,1\n");
 
-	it("is counted for solved and unsolved runs whose outcome is known", () => {
+	it("is counted for runs with a known outcome, solved or not", () => {
 		const [balanced] = successOf(report, outcomes, 2);
 		expect(balanced?.solved).toEqual({
 			runs: 3,

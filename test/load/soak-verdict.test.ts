@@ -51,11 +51,11 @@ it.each<[string, SoakLine[]]>([
 	["threads without clients", linesOf(undefined, { threads: 16 })],
 	["timers without clients", linesOf(undefined, { timers: 6 })],
 	["ping p50, p99, most", linesOf(undefined, { pingP99: 101 })],
-])("finds what is wrong with %s", (what, lines) => {
+])("finds the fault of %s", (what, lines) => {
 	expect(broken(lines)).toEqual([what]);
 });
 
-it("judges nothing of which the system does not tell", () => {
+it("judges only figures that the system provides", () => {
 	const nothing = { resident: undefined, descriptors: undefined, threads: undefined };
 	const claims = judgeSoak(linesOf(() => nothing, nothing));
 	expect(claims.flatMap(({ what, holds }) => (holds === undefined ? [what] : []))).toEqual([

@@ -43,7 +43,7 @@ describe("readHistory", () => {
 		});
 	});
 
-	it("counts what is shown by its text, and what is hidden by its signature", () => {
+	it("counts shown reasoning by its text, and hidden reasoning by its signature", () => {
 		expect(Array.from(bound.reasoning?.tokens ?? [])).toEqual([0, 100, 0, 100, 0, 0, 0, 150]);
 		const added = bound.messageTokens.map((tokens, index) => tokens - (plain.messageTokens[index] ?? 0));
 		expect(added.slice(0, 7)).toEqual([0, 0, 0, 100, 0, 0, 0]);
@@ -52,14 +52,14 @@ describe("readHistory", () => {
 		expect(bound.messageTokens[7]).toBe(154);
 	});
 
-	it("scales what is shown, and leaves estimates in the tokens of the model", () => {
+	it("scales shown reasoning, and leaves estimates in the tokens of the model", () => {
 		const scaled = scaleHistory(bound, { factor: 2, messageOverhead: 4, requestOverhead: 0 });
 		expect(Array.from(scaled.reasoning?.tokens ?? [])).toEqual([0, 200, 0, 100, 0, 0, 0, 150]);
 		expect(scaled.messageTokens[7]).toBe(154);
 	});
 });
 
-describe("masking a conversation whose model binds its reasoning", () => {
+describe("masking a conversation with bound reasoning", () => {
 	const never = Number.POSITIVE_INFINITY;
 	const mask: NonNullable<PolicyLayer["mask"]> = {
 		window_turns: 2,
@@ -98,7 +98,7 @@ describe("masking a conversation whose model binds its reasoning", () => {
 		expect(firstMasking(asking, { share: 1 })).toBe(start);
 	});
 
-	it("acts where the cache is lost or the context is over the budget, whatever it loses", () => {
+	it("acts where the cache is lost or the context is over the budget, at any loss of reasoning", () => {
 		expect(firstMasking(turns, { share: 1, coldAt: new Set([31]) })).toBe(31);
 		expect(firstMasking(turns, { share: 1, budget: 30_000 })).toBeLessThan(firstMasking(turns, { share: 1 }));
 	});

@@ -34,7 +34,7 @@ describe("the cache", () => {
 		expect(coldAt([user(0), turn])).toEqual([2]);
 	});
 
-	it("is not lost before the first call, whatever the times", () => {
+	it("is not lost before the first call, at any times", () => {
 		expect(coldAt([user(0), user(60)])).toEqual([]);
 		expect(coldAt([user(0), user(60), answer(60), user()])).toEqual([]);
 		expect(coldAt([user(), answer(), user(60)])).toEqual([]);
@@ -45,7 +45,7 @@ describe("the cache", () => {
 		expect(coldAt([user(0), user(60), answer(60)])).toEqual([]);
 	});
 
-	it("is lost at the end if the caller says so, whatever the times say", () => {
+	it("is lost at the end if the caller says so, at any times", () => {
 		expect(coldAt([user(), answer()], 301)).toEqual([2]);
 		expect(coldAt([user(), answer()], 300)).toEqual([]);
 		expect(coldAt([user(0), answer(1), user(60)], 0)).toEqual([]);

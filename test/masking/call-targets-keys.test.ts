@@ -166,7 +166,7 @@ describe("a tool of files", () => {
 		expect(target("tool", { command: "view" })).toMatchObject({ kind: "run", command: "view" });
 	});
 
-	it("has a name of which 200 characters are read", () => {
+	it("is recognised by the first 200 characters of its name", () => {
 		expect(kindOf(`${"x".repeat(195)}_read`, { path: "a" })).toBe("read");
 		expect(kindOf(`${"x".repeat(196)}_read`, { path: "a" })).toBe("other");
 	});

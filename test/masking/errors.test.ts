@@ -95,7 +95,7 @@ describe("structuralError trusts exit codes first", () => {
 		).not.toBe("exit_code");
 	});
 
-	it("reports no error for success, whatever its words", () => {
+	it("reports no error for success, even with words of failure", () => {
 		const words = "Error: it failed\nnpm ERR! code 1\nTraceback (most recent call last):\nValueError: x";
 		expect(errorInText(`${words}\n\nCommand exited with code 0`, of("run"))).toBeUndefined();
 		expect(errorInText(`<returncode>0</returncode>\n<output>\n${words}</output>`, of("run"))).toBeUndefined();

@@ -63,7 +63,7 @@ describe("readHistory", () => {
 		]);
 	});
 
-	it("counts what masking saves, and why a result stays", () => {
+	it("counts the savings of masking, and gives the reason why a result stays", () => {
 		const [first, second, orphan] = history.results;
 		const placeholder = String(editOf(first).replacement);
 		expect(first?.saves).toBe(200 - roughCount(placeholder));
@@ -71,14 +71,14 @@ describe("readHistory", () => {
 		expect([orphan?.saves, orphan?.outcome, orphan?.digest, orphan?.staysUntil]).toEqual([0, "orphan", [], -1]);
 	});
 
-	it("knows turns, calls and the place of each result", () => {
+	it("reads turns, calls and the place of each result", () => {
 		expect([...history.opensTurn]).toEqual([0, 1, 0, 1, 0, 0, 0, 0]);
 		expect(history.calls).toEqual([1, 3, 5]);
 		expect([...history.firstResult]).toEqual([0, 0, 0, 1, 1, 2, 2, 2, 3]);
 		expect([...history.masked]).toEqual([]);
 	});
 
-	it("knows the results that came as placeholders", () => {
+	it("recognises results that came as placeholders", () => {
 		const replacement = String(editOf(history.results[0]).replacement);
 		const again = {
 			...transcript,
@@ -227,14 +227,14 @@ describe("startView", () => {
 describe("pricesNow", () => {
 	const { prices } = policy;
 
-	it("are those of a write as cheap as a read after a pause", () => {
+	it("make a write as cheap as a read after a pause", () => {
 		expect(pricesNow(transcript, prices, undefined)).toEqual(prices);
 		expect(pricesNow(transcript, prices, 0)).toEqual(prices);
 		expect(pricesNow(transcript, prices, 1e9)).toEqual({ ...prices, cache_write: prices.cache_read });
 		expect(pricesNow(transcriptOf(), prices, 1e9)).toEqual(prices);
 	});
 
-	it("are those of an hour if the first call asked for one", () => {
+	it("are for a cache of an hour if the first call asked for one", () => {
 		const usage = { inputTokens: 1, cachedTokens: 0, cacheSeconds: 3_600 };
 		const kept = transcriptOf(messageOf({ usage }), messageOf({ role: "user" }));
 		expect(pricesNow(kept, prices, undefined).cache_write).toBe(2);

@@ -49,7 +49,7 @@ describe("findIdentifiers", () => {
 		}
 	});
 
-	it("finds nothing in plain words, numbers and what only looks alike", () => {
+	it("finds nothing in plain words, numbers and similar strings", () => {
 		const plain = [
 			...wordsOf(`
 				and/or 1ab://cd a#12 g12345 12345g g12345ab 12345abg a.b+c.ts a/b/c 1/2/3 12/34/5678 ~/a/b /ab ./ab ../ab
@@ -93,12 +93,12 @@ describe("findIdentifiers", () => {
 		["--aFlag", ["name aFlag"]],
 		["aBc\ud83d", ["name aBc"]],
 		["🦊aBc🦊", ["name aBc"]],
-	])("takes off what belongs to the sentence: %j", (text, expected) => {
+	])("removes punctuation of the sentence: %j", (text, expected) => {
 		expect(found(text)).toEqual(expected);
 		expect(found(`x ${text} y`)).toEqual(expected);
 	});
 
-	it("keeps signs within an identifier, and tells a number of letters from a hash", () => {
+	it("keeps signs within an identifier, and distinguishes letters from a hash", () => {
 		expect(found("-a/b?c=d.ts")).toEqual(["path a/b?c=d.ts"]);
 		expect(found(".,:totalPrice")).toEqual(["name totalPrice"]);
 		expect(found("a=b/c.ts")).toEqual(["path a=b/c.ts"]);

@@ -87,7 +87,7 @@ describe("masking media", () => {
 		expect(edit?.replacement).toEqual({ text: "<image/png, 1234 B, 30×20 of look a, r15>" });
 	});
 
-	it("leaves what is smaller than its description", () => {
+	it("leaves media smaller than their description", () => {
 		expect(maskResult(paired({ media: [media({ tokens: 10 })] }), parameters)).toBe("not_smaller");
 		expect(maskResult(paired({ media: [media({ tokens: 11 })] }), parameters)).toHaveLength(1);
 		expect(maskResult(paired({ media: [media({ tokens: 5 }), media()] }), parameters)).toHaveLength(1);
@@ -138,7 +138,7 @@ describe("masking a text", () => {
 		]);
 	});
 
-	it("leaves placeholders, errors, and what cannot be written", () => {
+	it("leaves placeholders, errors, and places that cannot be written", () => {
 		const texts = [...textOf(long).texts, { path: [1, "content", 1], text: "<gone>" }];
 		expect(maskResult(paired({ ...textOf(long), texts }), parameters)).toBe("already_masked");
 		expect(maskResult(paired({ ...textOf(long), isError: true }), parameters)).toBe("error");

@@ -129,7 +129,7 @@ describe("placeholderReader", () => {
 		["{tool_name} {ref} {tool_call_id}", { isRefCertain: false, toolCallId: undefined }],
 		["{tool_name}{ref}", { isRefCertain: false, toolCallId: undefined }],
 		["{digest}, ref={ref}, {digest}", { isRefCertain: false, toolCallId: undefined }],
-	])("knows which values can be read with certainty from the template %j", (placeholder, expected) => {
+	])("reads only certain values from the template %j", (placeholder, expected) => {
 		const written = writePlaceholder({ ...wording, placeholder }, { ...values, ref: "abc12", digest: "a.ts" });
 		expect(placeholderReader([placeholder])(written)).toMatchObject(expected);
 	});

@@ -96,7 +96,7 @@ const transcripts = fc
 	.tuple(untimed, fc.option(timings, { nil: undefined }))
 	.map(([transcript, timing]) => (timing ? withTimes(transcript, timing) : transcript));
 
-test.prop([transcripts], { numRuns: numberOfCases(300) })("uses equal those of a plain search", compareUses);
+test.prop([transcripts], { numRuns: numberOfCases(300) })("the uses are the same as in a plain search", compareUses);
 
 test.prop([transcripts, masks, budgets, inputPrices, priceSteps], { numRuns: numberOfCases(400) })(
 	"a replay equals a selection computed from scratch at each moment",

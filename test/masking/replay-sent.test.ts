@@ -86,7 +86,7 @@ describe("a history that was sent", () => {
 		return Array.from(scheduleOf(history, balanced, how)).filter((moment) => moment === end).length;
 	};
 
-	it("masks at the end what a fault kept from being masked before", () => {
+	it("masks at the end a result that a fault kept unmasked before", () => {
 		const history = waits(30);
 		const { results } = history;
 		expect(maskedAtEnd(history, { sent: results.map(() => never) })).toBeGreaterThan(15);

@@ -186,7 +186,7 @@ describe("a provider's cache that had expired", () => {
 	// The request after the fifth tool turn: two messages before the first turn, and two for each.
 	const afterFive = 12;
 
-	it("makes all candidates go, where they would have stayed", () => {
+	it("makes all candidates go that a live cache would keep", () => {
 		expect(momentsAt(5).every((moment) => moment === Number.POSITIVE_INFINITY)).toBe(true);
 		const never = Number.POSITIVE_INFINITY;
 		expect(momentsAt(5, new Set([afterFive]))).toEqual([afterFive, afterFive, never, never, never]);

@@ -44,7 +44,7 @@ describe("A command is known by its program", () => {
 		["(cd /p && ls)", "list"],
 		["npx eslint .", "run"],
 		["uv run pytest", "run"],
-	])("behind what may come before it: %s", (script, kind) => {
+	])("after any prefix: %s", (script, kind) => {
 		expect(shellTarget(script).kind).toBe(kind);
 	});
 
@@ -58,7 +58,7 @@ describe("A command is known by its program", () => {
 	});
 });
 
-describe("Text within a script is no command", () => {
+describe("Text within a script is not a command", () => {
 	it.each<[string, TargetKind]>([
 		["echo 'npm test; ls'", "other"],
 		['echo "a \\" && npm test"', "other"],

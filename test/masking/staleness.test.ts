@@ -8,13 +8,13 @@ const staleOf = (all: readonly Called[], masked: readonly number[] = []) =>
 	findStale(transcriptOf(...called(...all)), new Set(masked)).map((from) => from && (from - 1) / 2);
 
 describe("findStale", () => {
-	it("finds the next result with the same text, whatever its call", () => {
+	it("finds the next result with the same text, of any call", () => {
 		const all = [read("/a", "same"), bash("ls", "other"), bash("cat /a", "same"), read("/a", "same")];
 		expect(staleOf(all)).toEqual([2, undefined, 3, undefined]);
 		expect(staleOf([read("/a", "one"), read("/b", "two")])).toEqual([undefined, undefined]);
 	});
 
-	it("finds the next result of the same call, whatever its text", () => {
+	it("finds the next result of the same call, with any text", () => {
 		const all = [bash("npm test", "1 failed"), bash("npm test -- a", "1 failed, 2 passed"), bash("npm test", "passed")];
 		expect(staleOf(all)).toEqual([2, undefined, undefined]);
 	});
@@ -25,7 +25,7 @@ describe("findStale", () => {
 		expect(staleOf([whole, read("/a", "y".repeat(50))])).toEqual([1, undefined]);
 	});
 
-	it("tells long texts of the same length apart", () => {
+	it("distinguishes long texts of the same length", () => {
 		const long = (path: string, end: string) => read(path, `${"x".repeat(20_000)}${end}`);
 		expect(staleOf([long("/a", "a"), long("/b", "b"), long("/c", "a")])).toEqual([2, undefined, undefined]);
 	});

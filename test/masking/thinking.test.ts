@@ -64,7 +64,7 @@ describe("affectedThinking", () => {
 		]);
 	});
 
-	it("finds thoughts of a message in front of which another is put, and those after an item put into their list", () => {
+	it("finds thoughts of a message after an inserted message, and thoughts after an item inserted into their list", () => {
 		const put = (message: number, path: readonly (string | number)[], inserts: "message" | "part") => {
 			const insert = { kind: "insert", reason: "summary", before: noSize, after: noSize, value: {} } as const;
 			return affectedBy([{ ...insert, message, path, inserts }]);
@@ -83,7 +83,7 @@ describe("affectedThinking", () => {
 		expect(put(5, [5], "message")).toEqual([]);
 	});
 
-	it("ignores edits of what is not sent, and of no message", () => {
+	it("ignores edits of unsent parts, and edits outside messages", () => {
 		expect(affectedBy([editAt(1, 0, { unsent: true })])).toEqual([]);
 		expect(affectedBy([editAt(-1, 0)])).toEqual([]);
 		expect(affectedBy([editAt(-1, 0), editAt(3, 0)])).toEqual([[4, 0]]);
@@ -174,7 +174,7 @@ describe("planStripThinking", () => {
 		expect(strip()).toEqual({ edits: [], left: [] });
 	});
 
-	it("leaves what is fixed", () => {
+	it("leaves fixed blocks", () => {
 		const fixed = blockAt(0, 0, { fixed: true });
 		const { edits, left } = strip([0, fixed], [0, blockAt(0, 2)]);
 		expect(edits.map(({ path }) => path)).toEqual([[0, "content", 2]]);
@@ -189,7 +189,7 @@ describe("planStripThinking", () => {
 		expect(strip([1, blockAt(1, 0, { fixed: true })], [1, blockAt(1, 1)]).edits).toHaveLength(1);
 	});
 
-	it("leaves what is in no list", () => {
+	it("leaves blocks outside lists", () => {
 		expect(strip([2, blockAt(2, 0, { path: [2, "content"] })]).left).toHaveLength(1);
 	});
 

@@ -26,7 +26,7 @@ describe("findUses", () => {
 		expect(lines.flat()).toEqual([{ text: line, holders: [0] }]);
 	});
 
-	it("finds a line whatever is around it: white space, line numbers, other lines, escapes", () => {
+	it("finds a line among white space, line numbers, other lines and escapes", () => {
 		const used = [
 			"x".repeat(20),
 			"const total = prices.reduce(add, 0);",
@@ -149,7 +149,7 @@ describe("measureRecall", () => {
 		expect(measureRecall(masked, gone).identifiers).toEqual({ used: 2, inView: 0, inDigest: 1 });
 	});
 
-	it("knows the items of a digest, and that a result too short for one has none", () => {
+	it("counts the items of a digest, and none for a result that is too short for one", () => {
 		const policy = policyOf({ mask: { keep_errors: false, digest_tokens: 40 } });
 		const digests = historyOf(transcript, policy).results.map(({ digest }) => digest);
 		expect(digests).toEqual([["loadUserTable"], ["saveUserTable"], [], [], []]);

@@ -21,7 +21,7 @@ async function connected(proxy?: string) {
 const messages = [{ role: "user", content: "Hello" }];
 
 describe("a call without messages and path", () => {
-	it("is for the conversation that it is in: what the server cannot see, it does not claim", async () => {
+	it("is for its own conversation, and claims nothing that the server cannot see", async () => {
 		const call = await connected();
 		for (const name of ["mask_conversation", "guard_context"]) {
 			const { text, structuredContent, isError } = await call(name);
@@ -34,7 +34,7 @@ describe("a call without messages and path", () => {
 		}
 	});
 
-	it("names a proxy that runs, and nothing that is no address of this machine", async () => {
+	it("names a proxy that runs, and only addresses of this machine", async () => {
 		const address = "http://127.0.0.1:8787";
 		expect((await (await connected(address))("guard_context")).text).toContain(`A proxy runs at ${address},`);
 		expect((await (await connected("plugin"))("guard_context")).text).toContain("The plugin in this program");

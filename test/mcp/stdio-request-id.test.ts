@@ -11,7 +11,7 @@ const text = "lorem ipsum ".repeat(100);
 const params = { name: "truncate_output", arguments: { text } };
 const call = { method: "tools/call", params };
 
-describe("the id of a request of which only the ends are known", () => {
+describe("the id of a request with only its ends in memory", () => {
 	it.each([
 		["last, as the SDK for TypeScript writes it", { ...call, jsonrpc: "2.0", id: 7 }, 7],
 		["second, as that for Python does", { jsonrpc: "2.0", id: "a-1", ...call }, "a-1"],

@@ -16,7 +16,7 @@ const mutant: Mutant = {
 };
 
 describe("a mutant", () => {
-	it("is named after its place, whose lines and columns begin with 1", () => {
+	it("is named after its place, with lines and columns from 1 on", () => {
 		expect(nameOf(mutant)).toBe("src/masking/mask.ts:3:5-3:10 EqualityOperator a <= b");
 	});
 
@@ -71,7 +71,7 @@ describe("every room", () => {
 });
 
 describe("a test file", () => {
-	it("loads what it imports, and what those modules import", () => {
+	it("loads its imports, and the imports of those modules", () => {
 		const modules = modulesOf("test/masking/mask.test.ts");
 		expect([...modules]).toEqual(expect.arrayContaining(["src/masking/mask.ts", "src/conversation/plan.ts"]));
 	});

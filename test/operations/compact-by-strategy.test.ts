@@ -184,7 +184,7 @@ describe("an invalid answer of a strategy is refused, and the original stays", (
 });
 
 describe("a cancelled call", () => {
-	it("aborts the strategy's signal and rejects with the signal's reason, whatever the strategy does", async () => {
+	it("aborts the strategy's signal and rejects with the signal's reason, with any strategy", async () => {
 		const cases = ["throws", "returns", "never ends"].flatMap((after) => [
 			{ after, when: "at once" },
 			{ after, when: "later" },

@@ -42,7 +42,7 @@ const own = (change: (history: readonly never[]) => unknown) => ({
 describe("a strategy of the user", () => {
 	const withoutWords = own((history) => [...history.slice(0, 3), ...history.slice(4)]);
 
-	it("may leave out what a person wrote only where the policy does not keep all of it", async () => {
+	it("may leave out people's words only where the policy does not keep all of them", async () => {
 		const keeping = await compact({ compaction: { keep_user_text: true } }, withoutWords);
 		expect(keeping.error?.code).toBe("strategy_failed");
 		expect(keeping.conversation).toBe(conversation);
@@ -69,7 +69,7 @@ describe("a strategy of the user", () => {
 		expect(outcome.conversation).toEqual(change(session as never));
 	});
 
-	it("is told the window, the reserve and the tokens", async () => {
+	it("gets the window, the reserve and the tokens", async () => {
 		const given: unknown[] = [];
 		const strategy: CompactionStrategy = {
 			compact(context) {
@@ -115,7 +115,7 @@ describe("an assumed window", () => {
 });
 
 describe("a summary from the caller", () => {
-	it("has to be shorter than what it replaces, with its frame", async () => {
+	it("has to be shorter, with its frame, than the messages that it replaces", async () => {
 		const plain = await compact();
 		const policy = policyOf();
 		const frame = countTokens(frameSummary({ summary: "", locale: "en", ref: "0".repeat(20), words: [] }));

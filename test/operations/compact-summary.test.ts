@@ -77,7 +77,7 @@ describe("a summary", () => {
 		}
 	});
 
-	it("is reported with its messages, its tokens and what it lost", async () => {
+	it("is reported with its messages, its tokens and the lost identifiers", async () => {
 		const summariser = standInSummariser();
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const { report, edits } = await compact(
@@ -146,7 +146,7 @@ describe("a summary", () => {
 		}
 	});
 
-	it("replaces an earlier summary, whose text the model is shown as such", async () => {
+	it("replaces an earlier summary, and the model sees that text as a summary", async () => {
 		const layer = { compaction: { keep_last_messages: 1, keep_user_text: false } };
 		const once = await compact(conversation, layer);
 		const grown = [...(once.conversation as object[]), ...openaiMessages(toolTurn("d", outputOf("d")), user("Next?"))];
@@ -167,7 +167,7 @@ function summaryKeys({ report }: Awaited<ReturnType<typeof compact>>): string[] 
 }
 
 describe("hiding results", () => {
-	it("follows the number of groups that a compaction keeps, whatever masking is told", async () => {
+	it("uses the number of groups that a compaction keeps, not the window of masking", async () => {
 		const turns = Array.from({ length: 6 }, (_, turn) => toolTurn(`c${turn}`, `Error: ${outputOf(`${turn}`)}`));
 		const document = openaiMessages(user("Go."), turns.flat());
 		const mask: PolicyLayer["mask"] = {
@@ -227,7 +227,7 @@ describe("a strategy of one's own", () => {
 		["throws a text", () => Promise.reject("so"), /"own" failed.* It threw a string\.$/],
 		["throws an error", () => Promise.reject(new RangeError("secret")), /It threw RangeError\.$/],
 		["returns a text", () => "no", /It must return messages of the format openai-chat, or null\.$/],
-	])("that %s is told so, and nothing changes", async (_, change, message) => {
+	])("that %s gets an error, and nothing changes", async (_, change, message) => {
 		await expect(own(change)).rejects.toMatchObject({
 			code: "strategy_failed",
 			message: expect.stringMatching(message),

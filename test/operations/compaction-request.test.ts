@@ -31,7 +31,7 @@ describe("the strategy of a call", () => {
 			})(),
 			"own",
 		],
-	])("may be %s, whose name is reported", async (_, strategy, name) => {
+	])("may be %s, and its name is reported", async (_, strategy, name) => {
 		expect(await strategyOfCall({ named: strategy, policy, answer: none })).toEqual({
 			kind: "external",
 			name,
@@ -39,7 +39,7 @@ describe("the strategy of a call", () => {
 		});
 	});
 
-	it("is loaded by its name, with what it may use", async () => {
+	it("is loaded by its name, with its dependencies", async () => {
 		const events: LogEvent[] = [];
 		const given: StrategyDependencies[] = [];
 		const strategy = "./own.js#Own";

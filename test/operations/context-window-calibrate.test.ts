@@ -87,7 +87,7 @@ describe("provider usage", () => {
 		expect(width(await report(longer, { model, usage: usageFor(1.2) }))).toBeGreaterThan(width(calibrated));
 	});
 
-	it("takes precedence over an exact count, since the provider knows what else it sends", async () => {
+	it("takes precedence over an exact count, since the provider counts everything that it adds", async () => {
 		expect(await report(answered, { model: "gpt-4o", usage: usageFor(1.05) })).toMatchObject({ method: "calibrated" });
 	});
 

@@ -30,7 +30,7 @@ describe("the tokens that a caller gives", () => {
 });
 
 describe("the window", () => {
-	it("is that of the caller, else of the policy, else of the model, else the assumed one", async () => {
+	it("comes from the caller, else the policy, else the model, else it is assumed", async () => {
 		const known = (layer: PolicyLayer, contextWindow?: number, model?: string) =>
 			knownContextWindow({ policy: policyOf(layer), contextWindow, model });
 		const override = { guard: { context_window_override: 5_000 } };
@@ -112,7 +112,7 @@ it("leaves room for the answer in a window that includes it", async () => {
 	expect((await open({}, { model: "gpt-5", contextWindow: 300_000, reserveTokens: 0 })).budget).toBe(300_000);
 });
 
-it("refuses a model that is far ahead of the catalogue, unless the policy says what to assume", async () => {
+it("refuses a model that is far ahead of the catalogue, unless the policy gives a window to assume", async () => {
 	await expect(open({ guard: { unknown_window: "refuse" } }, { model: "gpt-99" })).rejects.toMatchObject({
 		code: "context_window_unknown",
 	});

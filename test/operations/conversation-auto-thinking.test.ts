@@ -33,7 +33,7 @@ const sentBy = (conversation: unknown) => (conversation as { messages: Said[] })
 const auto = (layer: PolicyLayer = {}) => policyOf({ thinking: "auto", mask: { window_turns: 3 }, ...layer });
 
 describe("thinking = auto", () => {
-	it("takes out what an edit made invalid, for a model that binds reasoning", async () => {
+	it("removes reasoning that an edit made invalid, for a model that binds it", async () => {
 		const { conversation, report } = await maskConversation({
 			conversation: bodyOf("anthropic/claude-fable-5.2"),
 			policy: auto({ mask: { window_turns: 3, cadence: "stride", stride_turns: 30 } }),
@@ -84,7 +84,7 @@ describe("thinking = auto", () => {
 		expect(await masked(opus)).toBeLessThan(unbound);
 	});
 
-	it("is what balanced says", () => {
+	it("is the value of balanced", () => {
 		expect(policyOf({ preset: "balanced" }).thinking).toBe("auto");
 		expect(policyOf({}).thinking).toBeNull();
 	});

@@ -37,7 +37,7 @@ describe("reasoning after an edit", () => {
 		expect(report.thinking?.advice).toContain("drop_block");
 	});
 
-	it("is not what a model wrote when the edit was made already", async () => {
+	it("does not include reasoning that was written after the edit was first made", async () => {
 		const short = [1, 2, 3, 4].flatMap((index) => [
 			{ role: "assistant", content: [signed, { type: "tool_use", id: `c${index}`, name: "look", input: {} }] },
 			{ role: "user", content: [{ type: "tool_result", tool_use_id: `c${index}`, content: "x" }] },

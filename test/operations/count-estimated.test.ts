@@ -26,7 +26,7 @@ const texts = exact.tokens.after - messages.length * policy.tokens.message_overh
 
 const overhead = exact.tokens.after - texts;
 
-describe("a model whose tokenizer is not public", () => {
+describe("a model without a public tokenizer", () => {
 	it.each([
 		["claude-sonnet-4-5", "claude"],
 		["claude-opus-4-8", "claude-4.7"],
@@ -60,7 +60,7 @@ describe("a model whose tokenizer is not public", () => {
 
 	it("an unknown model is estimated with a note by every tool", async () => {
 		const body = { model: "nobody-1", messages };
-		const note = expect.stringContaining("Nothing is known of this model's tokenizer");
+		const note = expect.stringContaining("The tokenizer of this model is unknown");
 		expect((await guardFor("nobody-1")).report).toMatchObject({ method: "estimated", notes: [note] });
 		const masked = await maskConversation({ conversation: body, policy });
 		expect(masked.report).toMatchObject({ method: "estimated", notes: [note] });

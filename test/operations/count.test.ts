@@ -49,7 +49,7 @@ describe("the model of a call", () => {
 		modelOfCall(named, document, policyOf(model === undefined ? {} : { guard: { model } }));
 	const messages = [{ role: "user", content: "Go." }];
 
-	it("is the one that is named, else that of the request body, else the policy's", () => {
+	it("is the named one, else the request body's, else the policy's", () => {
 		expect(of({ model: "a", messages }, "b", "c")).toBe("b");
 		expect(of({ model: "a", modelId: "d", messages }, undefined, "c")).toBe("a");
 		expect(of({ modelId: "d", messages }, undefined, "c")).toBe("d");
@@ -59,7 +59,7 @@ describe("the model of a call", () => {
 	});
 });
 
-describe("what is sent with a conversation", () => {
+describe("the overhead of a conversation", () => {
 	const messages = [{ role: "user", content: "Go." }];
 	const tools = [{ type: "function", function: { name: "ls" } }];
 	const sent = (document: unknown, given: { tools?: unknown; model?: string } = {}) =>
@@ -76,7 +76,7 @@ describe("what is sent with a conversation", () => {
 		expect(() => sent({ messages, tools: null }, { tools })).not.toThrow();
 	});
 
-	it("has what a provider adds for tools, where the model is known", () => {
+	it("has the provider's addition for tools, where the model is known", () => {
 		const overhead = (given: { tools?: unknown; model?: string }, document: unknown = messages) =>
 			sent(document, given).requestOverhead(counted);
 		expect(overhead({ tools })).toBe(0);
@@ -103,7 +103,7 @@ describe("a count that is calibrated", () => {
 			inputTokens,
 		});
 
-	it("follows the provider's number of what stood before the answer", () => {
+	it("follows the provider's number for the messages before the answer", () => {
 		expect(by(undefined)).toBe(estimate);
 		const { scale, ...rest } = by(10 + 104) ?? {};
 		expect(rest).toEqual({ encoding: "o200k_base", method: "calibrated", notes: [] });

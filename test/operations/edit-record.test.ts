@@ -82,7 +82,7 @@ describe("the log of a plan", () => {
 		({ ...replacing, path: ["messages", message], reason, message, before, after, ...more }) as Edit;
 	const eventsOf = (...plan: Edit[]) => planEvents(plan, { unknownTool: "nobody", scale });
 
-	it("tells each kind of edit with its numbers", () => {
+	it("has each kind of edit with its numbers", () => {
 		const named = { result: { toolName: "ba\u001bsh" } };
 		expect(eventsOf(edit("truncate", 0, named), edit("truncate", 1))).toMatchObject([
 			{

@@ -11,7 +11,7 @@ const tools = [{ toolSpec: { name: "weather", inputSchema: { json: { type: "obje
 const policy = policyOf();
 
 describe("a request of Bedrock's Converse", () => {
-	it("names its model, whose window and tokenizer are used", async () => {
+	it("names its model, which gives the window and the tokenizer", async () => {
 		const { report } = await guardConversation({ conversation: { modelId, messages }, policy });
 		expect(report).toMatchObject({ context_window: 200_000, method: "estimated", factor: 1.2 });
 	});

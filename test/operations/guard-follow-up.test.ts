@@ -235,7 +235,7 @@ describe("a follow-up", () => {
 		expect(await planFor(document, cut("One"))).toMatchObject({ edits: [{}, {}] });
 	});
 
-	it("is refused after calls of which only others are answered", async () => {
+	it("is refused after calls if only other calls are answered", async () => {
 		const call = (id: string) => ({ id, function: { name: "ls", arguments: "{}" } });
 		const called = { role: "assistant", content: null, tool_calls: [call("a"), call("b")] };
 		const answered = (id: string) => ({ role: "tool", tool_call_id: id, content: "x" });

@@ -53,7 +53,7 @@ describe("a guard that may compact first", () => {
 		expect(summariser.requests).toEqual([]);
 	});
 
-	it("asks the caller for a summary, and guards the whole conversation meanwhile", async () => {
+	it("asks the caller for a summary, and guards the whole conversation until then", async () => {
 		const { report, conversation } = await guardWithCompaction({
 			conversation: document,
 			policy: policyOf({ guard: { auto_compact: true, max_messages: 1 }, compaction: { keep_last_messages: 1 } }),

@@ -23,7 +23,7 @@ describe("largestConsumers", () => {
 		messageOf({ role: "tool", results: [resultOf("ghost")] }),
 	);
 
-	it("lists the largest messages first, with role, size and the tools whose results they hold", () => {
+	it("lists the largest messages first, with role, size and the tools of their results", () => {
 		expect(largestConsumers(transcript, { sizes: sizes(5, 1, 90, 7), limit: 3 })).toEqual([
 			{ message: 2, role: "tool", tools: ["cat", "ls"], tokens: 90, chars: 360 },
 			{ message: 3, role: "tool", tools: [], tokens: 7, chars: 28 },
@@ -90,7 +90,7 @@ describe("guardConversation", () => {
 		expect(edits[0]).not.toHaveProperty("replacement");
 	});
 
-	it("counts with the encoding of the call's model, before that of the body", async () => {
+	it("counts with the encoding of the call's model, before the body's", async () => {
 		const conversation = { model: "gpt-4o", messages };
 		const { report } = await guardConversation({ conversation, policy, model: "gpt-4", reserveTokens: 100 });
 		expect(report).toMatchObject({ encoding: "cl100k_base", context_window: 8_192 });
@@ -181,7 +181,7 @@ describe("guardConversation", () => {
 		expect((outcome.conversation as unknown[]).length).toBeLessThan(messages.length);
 	});
 
-	it("keeps what people wrote in dropped messages if the policy says so", async () => {
+	it("keeps people's words of dropped messages if the policy says so", async () => {
 		const rule = "Never touch the folder legacy.";
 		const conversation = messages.toSpliced(5, 0, ...openaiMessages(user(rule)));
 		const guarded = (keep_user_text: boolean | "summaries") =>
@@ -237,7 +237,7 @@ describe("guardConversation", () => {
 		expect(report).toMatchObject({ fits: true, context_window: 1_048_576 });
 		expect(report.notes).toContainEqual(
 			expect.stringMatching(
-				/^No context window is known for "gemini-3\.1-pro-preview", so that of gemini-3-pro-preview/,
+				/^No context window is known for "gemini-3\.1-pro-preview", so the window of gemini-3-pro-preview/,
 			),
 		);
 	});

@@ -34,7 +34,7 @@ async function masked(messages: readonly Json[], layer: PolicyLayer = {}): Promi
 	return JSON.stringify(conversation);
 }
 
-describe("what a person answered to a tool", () => {
+describe("a person's answer to a tool", () => {
 	const names = ["AskUserQuestion", "ask_user", "ask_user_question", "request_user_input", "question", "clarify"];
 	const asked = (name: string) => [said("Prepare it."), ...turn(name, answer), ...work(16)];
 

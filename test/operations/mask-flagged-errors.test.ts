@@ -22,7 +22,7 @@ describe("a result flagged as an error by the format", () => {
 	const unsettled = write(failed("a"), toolTurn("b", harmless, "look"), toolTurn("c", "ok", "look"));
 	const settled = write(failed("a"), toolTurn("b", harmless, "run"), toolTurn("c", "ok", "look"));
 
-	it("always stays under the word rules, whatever its text", async () => {
+	it("always stays under the word rules, with any text", async () => {
 		expect(await isMasked(unsettled, "words")).toBe(false);
 		expect(await isMasked(settled, "words")).toBe(false);
 	});

@@ -10,7 +10,7 @@ const contentsOf = (messages: readonly { readonly role: string; readonly content
 	messages.flatMap(({ role, content }) => (role === "tool" ? [content] : []));
 
 describe("masking after a pause", () => {
-	it("is free once the cache is lost, so that break-even masks what it would carry", async () => {
+	it("is free once the cache is lost, so break-even masks all candidates", async () => {
 		expect((await mask(conversation, { policy })).edits).toEqual([]);
 		expect((await mask(conversation, { policy, idleSeconds: 300 })).edits).toEqual([]);
 		const { edits, report } = await mask(conversation, { policy, idleSeconds: 301 });

@@ -32,7 +32,7 @@ describe("maskConversation", () => {
 		expect(JSON.parse(JSON.stringify(edits))).toEqual(edits);
 	});
 
-	it("reports the encoding: the policy's, else that of the model in the body, else o200k_base", async () => {
+	it("reports the encoding: the policy's, else the one of the model in the body, else o200k_base", async () => {
 		const encodingOf = async (conversation: unknown, tokens = {}) =>
 			(await maskConversation({ conversation, policy: policyOf({ tokens }) })).report.encoding;
 		expect(await encodingOf(messages)).toBe("o200k_base");

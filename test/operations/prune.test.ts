@@ -23,7 +23,7 @@ const conversation = [
 ];
 
 describe("listPrunable", () => {
-	it("lists what can be taken out, the largest first, with its price", async () => {
+	it("lists the removable results, the largest first, with their price", async () => {
 		const results = await listPrunable({ conversation, policy });
 		expect(results.map(({ tool, target, age_turns, stale }) => [tool, target, age_turns, stale])).toEqual([
 			["list_files", "src", 2, false],

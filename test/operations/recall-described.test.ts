@@ -109,7 +109,7 @@ describe("a reference", () => {
 		expect(recalled).toMatchObject({ part: { text: "x" } });
 	});
 
-	it("is that of the placeholder, not one in the name of its tool, with white space around it", async () => {
+	it("comes from the placeholder, not from the name of its tool, and may have white space around it", async () => {
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const text = "line\n".repeat(400);
 		const turns = ["a", "b"].map((id) => toolTurn(id, text, "look #abcd2345"));

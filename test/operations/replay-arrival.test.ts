@@ -27,8 +27,8 @@ async function figures(names: string, ...quoted: readonly number[]) {
 	return replay.report().policies;
 }
 
-describe("a conversation whose results are cut as they arrive", () => {
-	it("has the results that were over the limit within it, and tells which strings are gone", () => {
+describe("a conversation with results that are cut as they arrive", () => {
+	it("has the results over the limit cut to it, and lists the removed strings", () => {
 		const arrived = startArrivals(readConversation(conversation(0)))(
 			policyOf({ truncate: { max_chars: 2_000, strategy: "auto" } }),
 		);
@@ -45,7 +45,7 @@ describe("a conversation whose results are cut as they arrive", () => {
 		expect(lines.some((line) => arrived?.hides(1, "lines", line))).toBe(false);
 	});
 
-	it("is the same for policies that cut alike, and absent for one that cuts nothing", () => {
+	it("is the same for policies with the same cuts, and absent for one without cuts", () => {
 		const arrivedUnder = startArrivals(readConversation(conversation(0)));
 		const layer = { truncate: { max_chars: 2_000 } };
 		expect(arrivedUnder(policyOf(layer))).toBe(arrivedUnder(policyOf({ ...layer, mask: { window_turns: 3 } })));
@@ -55,7 +55,7 @@ describe("a conversation whose results are cut as they arrive", () => {
 });
 
 describe("the faults of results that were cut", () => {
-	it("are the calls that use a line of the omitted part, and not those that use what is left", async () => {
+	it("are the calls that use a line of the omitted part, and not calls that use the kept part", async () => {
 		const [raw, gone] = await figures("raw,head_tail:2000", 200, 210);
 		expect([raw?.faults_per_100_calls, gone?.faults_per_100_calls]).toEqual([0, 100 / 3]);
 		expect(raw?.recall.lines).toBe(1);

@@ -119,7 +119,7 @@ describe("a model's prices", () => {
 		}
 	});
 
-	it("are those of the table before those of the catalogue, as for the proxy", async () => {
+	it("come from the table before the catalogue, as in the proxy", async () => {
 		const haiku = await ratesOfModel("claude-haiku-5-5", prices);
 		expect(haiku.model).toBe("claude-haiku-5.5");
 		expect(haiku.dollars).toBeCloseTo(1e-7, 15);
@@ -136,7 +136,7 @@ describe("a model's prices", () => {
 		expect((await ratesOfModel("claude-opus-5-5", own)).prices).toMatchObject({ cache_read: 0.3, cache_write: 1.25 });
 	});
 
-	it("of an unknown session are those of the policy", async () => {
+	it("of an unknown session come from the policy", async () => {
 		for (const model of [undefined, "nope-9"]) {
 			const { model: found, prices: used, dollars } = await ratesOfSession(model, prices);
 			expect([found, used, dollars]).toEqual([undefined, prices, undefined]);

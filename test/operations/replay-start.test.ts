@@ -104,7 +104,7 @@ describe("the figures", () => {
 		[2, "stride:4:2"],
 		[3, "break_even:2"],
 		[4, "balanced:high"],
-	])("of policy %i, %s, equal those of masking every prefix separately", async (index, name) => {
+	])("of policy %i, %s, equal the figures of masking every prefix separately", async (index, name) => {
 		const all: { naive: Awaited<ReturnType<typeof naively>>; figures: PolicyFigures }[] = [];
 		for (const [place, one] of conversations.entries()) {
 			const naive = await naively(messagesOf(one.conversation), index);
@@ -168,7 +168,7 @@ describe("the figures", () => {
 		expect(named(policies, "terse").input_tokens).toBeLessThan(named(policies, "wordy").input_tokens);
 	});
 
-	it("of the offline benchmark equal those of one masking", async () => {
+	it("of the offline benchmark equal the figures of one masking", async () => {
 		for (const [index, one] of conversations.entries()) {
 			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
 			expect(report.files[index]).toMatchObject({
@@ -289,7 +289,7 @@ describe("the pauses of a session", () => {
 		return (name: string) => found.find((one) => one.policy === name) as PolicyFigures;
 	};
 
-	it("cost what the expired cache has to be written again for, and pings cost what they read", async () => {
+	it("cost the writing of the expired cache, and pings cost their reads", async () => {
 		const [paused, busy] = [await figuresWith(400), await figuresWith(1)];
 		const raw = paused("raw");
 		const never = busy("raw").billed;

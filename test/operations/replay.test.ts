@@ -61,7 +61,7 @@ describe("the name of a policy", () => {
 		["last:5:10", { kind: "last", keep: 5, every: 10 }],
 		["opencode", { kind: "opencode" }],
 		["gemini-cli", { kind: "gemini-cli" }],
-	])("%s is that of a rival", async (name, rival) => {
+	])("%s names a rival", async (name, rival) => {
 		const found = await policyNamed(name);
 		expect(found).toMatchObject({ kind: "rival", name });
 		expect(found?.kind === "rival" && found.rival).toEqual(rival);
@@ -85,7 +85,7 @@ describe("the name of a policy", () => {
 			{ enabled: true },
 		],
 		["arrival:8000+last:5:10", { max_chars: 8_000 }, { keep_errors: false }],
-	])("%s says what is cut as it arrives", async (name, truncate, mask) => {
+	])("%s gives the cuts on arrival", async (name, truncate, mask) => {
 		expect((await policyNamed(name))?.policy).toMatchObject({ truncate, mask });
 	});
 
@@ -106,7 +106,7 @@ describe("the name of a policy", () => {
 	it.each([
 		["balanced:provider", "medium"],
 		["balanced:high:provider", "high"],
-	] as const)("%s is that of a provider that clears", async (name, thrift) => {
+	] as const)("%s names a provider that clears", async (name, thrift) => {
 		const { mask } = (await policyNamed(name))?.policy ?? policyOf();
 		expect(mask).toMatchObject({ by: "provider", thrift, cadence: "break_even", placeholder_template: "[cleared]" });
 	});

@@ -15,7 +15,7 @@ describe("the budget of a report", () => {
 		expect(ofCall).toMatchObject({ context_window: 10_000, budget_tokens: 9_000 });
 	});
 
-	it("fits exactly what it counts", async () => {
+	it("fits exactly the counted tokens", async () => {
 		const masked = async (window = {}) => {
 			const { presets } = await reportContext({ conversation, layers: [], ...window });
 			return presets.find(({ preset }) => preset === "observation-masking");

@@ -31,7 +31,7 @@ const session = [
 ];
 
 describe("a report on a session that was compacted", () => {
-	it("counts only what is still sent", async () => {
+	it("counts only messages that are still sent", async () => {
 		const { messages, tool_turns, by_role, by_tool, biggest_results, tokens } = await reportContext({
 			conversation: session,
 			layers: [],
@@ -95,7 +95,7 @@ describe("a guard on a session that was compacted", () => {
 });
 
 describe("a report on the originals", () => {
-	it("knows that placeholders are shorter where nothing is archived", async () => {
+	it("counts shorter placeholders where nothing is archived", async () => {
 		const conversation = openaiMessages(
 			user("Go."),
 			...Array.from({ length: 20 }, (_, at) => toolTurn(`c${at}`, outputOf(`${at}`))),

@@ -145,7 +145,7 @@ describe("the text of a report", () => {
 		expect(lineOf(row, 80, "none", { biggest_results: nameless })).toBe(`${row}        5`);
 	});
 
-	it("explains its columns, those of results only with results", () => {
+	it("explains its columns, and the columns of results only with results", () => {
 		const legend = [
 			"age: tool turns since; stale: the same text or call came again",
 			"used: an answer took text from it that was nowhere else",

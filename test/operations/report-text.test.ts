@@ -204,7 +204,7 @@ describe("a context report as text", () => {
 		expect(linesOf(80, "none", { ...report, by_part: alone }).join()).not.toContain("built in");
 	});
 
-	it("says what masking frees, or why nothing", () => {
+	it("gives the tokens that masking frees, or the reason for none", () => {
 		const saidOf = (masking: ContextReport["masking"]) =>
 			linesOf(140, "none", { ...report, masking, presets: [] }).find(
 				(line) => /asking/.test(line) && line.endsWith("."),

@@ -60,7 +60,7 @@ describe("the contents of the window", () => {
 	});
 
 	it.each(["tool-result-hiding", "balanced"] as const)(
-		"is reported in parts, with what masking by the policy %s frees of each tool",
+		"is reported in parts, with the tokens of each tool that the policy %s frees",
 		async (preset) => {
 			const conversation = { messages: agentConversation(40) };
 			const layers: PolicyLayer[] = [{ preset, mask: { thrift: "high" } }];
@@ -203,7 +203,7 @@ describe("the result of each preset on a conversation", () => {
 		["a window that fits after masking", 12_000],
 		["a window that fits only after dropping", 9_500],
 		["a window that always overflows", 8_200],
-	])("is that of mask when that is enough, else that of guard: %s", async (_what, contextWindow) => {
+	])("comes from mask when that is enough, else from guard: %s", async (_what, contextWindow) => {
 		const conversation = { messages: [...agentConversation(25), ...workingConversation().messages.slice(2)] };
 		const archive = await openArchive({ where: "memory" });
 		for (const given of [undefined, archive]) {

@@ -15,7 +15,7 @@ const recordsOf = (text: string) =>
 const session = recordsOf(claudeCodeSession(20));
 
 describe("rescueConversation", () => {
-	it("masks before it drops, keeps what it takes out, and reaches the share of the window", async () => {
+	it("masks before it drops, archives removed parts, and reaches the share of the window", async () => {
 		const archive = await openArchive({ where: "memory" });
 		const { report, conversation } = await rescueConversation({
 			conversation: session,
@@ -64,7 +64,7 @@ describe("rescueConversation", () => {
 		expect(counted.report.tokens.after).toBeLessThan(40_000);
 	});
 
-	it("knows that the usage has a result once that Gemini CLI records twice", async () => {
+	it("counts a result once in the usage that Gemini CLI records twice", async () => {
 		const result = (id: string) => [
 			{ functionResponse: { id, name: "read_file", response: { output: outputOf(id, 80) } } },
 		];

@@ -82,7 +82,7 @@ describe("the notice of a short output", () => {
 		["en", "Exit code 3 after 1.3 s.", "Ended by SIGINT (exit code 130) after 0.0 s."],
 		["fr", "Code de sortie 3 après 1.3 s.", "Terminé par SIGINT (code de sortie 130) après 0.0 s."],
 		["zh", "退出码 3，用时 1.3 秒。", "被 SIGINT 终止（退出码 130），用时 0.0 秒。"],
-	] as const)("tells in %s how the command ended", (locale, ended, killed) => {
+	] as const)("says in %s how the command ended", (locale, ended, killed) => {
 		expect(endingNotice(locale, { exitCode: 3, durationMs: 1_260 })).toBe(ended);
 		expect(endingNotice(locale, { exitCode: 130, signal: "SIGINT", durationMs: 1 })).toBe(killed);
 	});

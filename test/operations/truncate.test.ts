@@ -166,7 +166,7 @@ describe("a limit that leaves no room for a marker", () => {
 		expect(await truncate("", { maxChars: 0 })).toMatchObject({ text: "" });
 	});
 
-	it("reports every line of a text that fits as kept, whatever the strategy", async () => {
+	it("reports every line of a text that fits as kept, with any strategy", async () => {
 		for (const strategy of ["head_tail", "log"] as const) {
 			const { report } = await truncateText({ text: "one\ntwo\nthree\n", policy, strategy });
 			expect(report).toMatchObject({

@@ -30,7 +30,7 @@ const groupsOf = (tools: unknown, more: object = {}) =>
 	);
 
 describe("the parts of a window", () => {
-	it.each(sessionApis)("are what each field holds: %s", (api) => {
+	it.each(sessionApis)("match the fields: %s", (api) => {
 		const turns = turnsOf(3, 500).map((turn, place) => {
 			const input = { command: turn.command };
 			return { ...turn, call: { name: place === 2 ? "mcp__files__read" : "bash", input } };

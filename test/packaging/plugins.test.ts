@@ -48,7 +48,7 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 		expect([name, own, ownLicense]).toEqual(["palimpsest", version, license]);
 	});
 
-	it("starts the server, a linked checkout among them, which offers what the hook and the model need", async () => {
+	it("starts the server, also in a linked checkout, with the tools for the hook and the model", async () => {
 		const { command, args, env } = read(`plugins/${host}/${servers}`).mcpServers.palimpsest;
 		const [yes, packageName, ...parameters] = args as string[];
 		expect([command, yes, packageName]).toEqual(["npx", "-y", "palimpsest-mcp"]);
@@ -93,7 +93,7 @@ describe.each([...hooked, cursor])("the plugin for $host", ({ host, manifest, se
 	});
 });
 
-it("Claude Code's plugin gives back after a compaction what people said", async () => {
+it("Claude Code's plugin gives back people's words after a compaction", async () => {
 	const [, { hook } = { hook: undefined }] = hooksOf("claude-code");
 	const [npx, yes, packageName, ...parameters] = hook?.command?.split(" ") ?? [];
 	expect([npx, yes, packageName]).toEqual(["npx", "-y", "palimpsest-mcp"]);

@@ -77,7 +77,7 @@ describe("check-release.js", () => {
 		expect(await check("")).toMatchObject({ code: 0, text: expect.stringContaining(`${version}: the same in `) });
 	});
 
-	it("names what differs from package.json or from the tag", async () => {
+	it("names values that differ from package.json or from the tag", async () => {
 		const folder = await scratchFolder();
 		const names = ["package.json", "package-lock.json", "server.json", "CHANGELOG.md", "plugins", ".claude-plugin"];
 		for (const name of names) await cp(join(packageFolder, name), join(folder, name), { recursive: true });
@@ -93,7 +93,7 @@ describe("check-release.js", () => {
 	});
 });
 
-describe("what an installation runs", () => {
+describe("the code that an installation runs", () => {
 	it("is in dist, or in a package that package.json names in one version", async () => {
 		const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(await read("package.json"));
 		for (const exact of Object.values({ ...dependencies, ...optionalDependencies }))

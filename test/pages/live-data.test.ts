@@ -13,7 +13,7 @@ import {
 import { liveConversation, liveStatus } from "./live-fixture.ts";
 
 describe("the large figures", () => {
-	it("are those of the sums, with the pings as a cost", () => {
+	it("come from the sums, with the pings as a cost", () => {
 		const one = liveConversation(24);
 		const tiles = tilesOf(liveStatus([one]));
 		const [usd, saved] = [one.usd as number, one.usd_saved as number];
@@ -27,7 +27,7 @@ describe("the large figures", () => {
 		expect(tiles[3]).toEqual({ name: "Requests", value: "24", detail: "21 edited" });
 	});
 
-	it("say what is unknown, and why", () => {
+	it("name unknown values, with the reason", () => {
 		const noPrice = { usd: null, usd_saved: null, unpriced_requests: 24, usd_untold_requests: 24 };
 		const one = liveConversation(24);
 		const [unpriced] = tilesOf(liveStatus([one], { edited: { ...one, ...noPrice } }));
@@ -35,7 +35,7 @@ describe("the large figures", () => {
 		const untold = { usd_saved: null, usd_untold_requests: 24, billed_unedited: null, untold_requests: 24 };
 		const [dollars, , ratio] = tilesOf(liveStatus([one], { edited: { ...one, ...untold } }));
 		for (const tile of [dollars, ratio])
-			expect(tile).toMatchObject({ value: "unknown", detail: "the bill without edits cannot be told" });
+			expect(tile).toMatchObject({ value: "unknown", detail: "the bill without edits is unknown" });
 		const some = tilesOf(liveStatus([one], { edited: { ...one, usd_untold_requests: 3 } }));
 		expect(some[0]?.detail).toMatch(/^paid \$[\d.]+, \$0\.018 of it for pings; unknown for 3 requests$/);
 	});
@@ -86,7 +86,7 @@ describe("a conversation", () => {
 	});
 });
 
-it("the figures of the proxy name what kept the saving small", () => {
+it("the figures of the proxy name the causes of a small saving", () => {
 	const rows = new Map(proxyRows(liveStatus([liveConversation(24)])));
 	expect(rows.get("Without new decisions")).toMatch(/^after a refusal: 20, last [A-Z][a-z]{2} \d+, \d\d:\d\d$/);
 	expect(rows.get("Refused, sent again")).toBe("1; 1 conversation left alone for a while");

@@ -106,7 +106,7 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		expect(complaints).toEqual([]);
 	});
 
-	it("can be read with the keyboard, and tells each mark in words", async () => {
+	it("can be read with the keyboard, and describes each mark in words", async () => {
 		const { page, text } = await open(liveStatus([one, other]));
 		const met = await tabThrough(page);
 		expect(met.map(({ name }) => name)).toEqual(

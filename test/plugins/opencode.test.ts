@@ -74,7 +74,7 @@ describe("an agent in opencode that asks for masking", () => {
 });
 
 describe("a session in opencode 1.x", () => {
-	it("is sent with old results masked, and what opencode stores stays unchanged", async () => {
+	it("is sent with old results masked, and opencode's stored session stays unchanged", async () => {
 		const hooks = await load();
 		await playedTo(29, hooks);
 		const stored = storedSession(turnsOf(30, 6_000));
@@ -91,7 +91,7 @@ describe("a session in opencode 1.x", () => {
 		expect(logged).toEqual([]);
 	});
 
-	it("has what a command prints cut in what is sent, from its first request on", async () => {
+	it("is sent with the output of commands cut, from its first request on", async () => {
 		const hooks = await load();
 		const turns = turnsOf(2, 6_000).map((turn) => ({ ...turn, command: "npm test" }));
 		const sent = async (count: number) => {

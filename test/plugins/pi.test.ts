@@ -101,7 +101,7 @@ describe.each([
 	["responses", "openai-responses"],
 	["gemini", "google-generative-ai"],
 ] as const)("a request of pi by %s", (name, api) => {
-	it("is sent with old results masked, which stay so, and what pi holds stays unchanged", async () => {
+	it("is sent with old results masked for good, and pi's own session stays unchanged", async () => {
 		const { call, recall, play } = load();
 		await play(name, api, [1, 29]);
 		const payload = payloadOf(name, 30);
@@ -286,7 +286,7 @@ describe("a compaction", () => {
 		...more,
 	});
 
-	it("keeps what the user wrote below pi's own summary, and again in the next one", async () => {
+	it("keeps the user's words below pi's own summary, and again in the next one", async () => {
 		const { call } = load();
 		const first = await call("session_before_compact", { preparation: preparation() });
 		const { summary, firstKeptEntryId } = (first as { compaction: Record<string, string> }).compaction;

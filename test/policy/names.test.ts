@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { builtInStrategies, parseStrategyName } from "../../src/policy/names.ts";
 
 describe("parseStrategyName", () => {
-	it("knows the built-in strategies (docs/compaction.md)", () => {
+	it("accepts the built-in strategies (docs/compaction.md)", () => {
 		expect(builtInStrategies).toEqual(["llm-summary", "tool-result-hiding", "hiding-then-summary"]);
 		for (const name of builtInStrategies) expect(parseStrategyName(name)).toEqual({ kind: "built_in", name });
 	});

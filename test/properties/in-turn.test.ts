@@ -29,7 +29,7 @@ function converse(parts: readonly (readonly [string, number])[]) {
 
 test.prop([spoken, fc.double({ min: 0.05, max: 0.95, noNaN: true }), fc.integer({ min: 1, max: 4 }), fc.boolean()], {
 	numRuns: 300,
-})("user and assistant stay alternating whatever is dropped", async (parts, share, keep, isLasting) => {
+})("user and assistant stay alternating after any drop", async (parts, share, keep, isLasting) => {
 	const conversation = converse(parts);
 	const guard = { ladder: ["drop" as const], reserve_tokens: 0, keep_last_messages: keep };
 	const policy = policyOf({ guard: { ...guard, target_ratio: isLasting ? 0.6 : null } });

@@ -83,7 +83,7 @@ test.prop([conversations, observations, fc.integer({ min: 1, max: 3 })], { numRu
 );
 
 test.prop([conversations, observations, fc.integer({ min: 200, max: 3_000 })], { numRuns: numberOfCases(300) })(
-	"the guard keeps its promises, and what is left is restored to the byte",
+	"the guard keeps its promises, and the rest is restored to the byte",
 	async (messages, read, contextWindow) => {
 		const policy = policyOf({
 			mask: { window_turns: 2, observations: read },

@@ -207,7 +207,7 @@ const seen = { done: 0, refused: 0 };
 
 describe.each(rows)("unusual JSON as $format.title", (row) => {
 	const written = JSON.stringify(row.write(script));
-	it("gives a result or a typed error, whatever is changed in it", async () => {
+	it("gives a result or a typed error after any change in it", async () => {
 		const property = fc.asyncProperty(changes, fc.boolean(), async (all, isBody) => {
 			for (const [way, call] of Object.entries(ways)) {
 				const messages: unknown = JSON.parse(written);

@@ -9,7 +9,7 @@ const wanted = Number(process.env.SESSIONS ?? (isWhole ? 200 : 100));
 const inOnePart = 100;
 const counts = noCounts();
 
-describe("random sessions go through the proxy as they would without it, and what was sent once stays", () => {
+describe("random sessions end the same with the proxy and without it, and sent states stay", () => {
 	const seeds = Array.from({ length: Math.ceil(wanted / inOnePart) }, (_, part) => 10_000 + part * inOnePart);
 	it.each(seeds)(
 		"from seed %d on",

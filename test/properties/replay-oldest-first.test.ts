@@ -21,7 +21,7 @@ const policies = fc
 	.map((mask) => policyOf({ mask }));
 
 test.prop([conversations, policies, fc.constantFrom(undefined, 300, 2_000)], { numRuns: numberOfCases(300) })(
-	"at each moment the oldest results are cleared, but those of tools whose results never go",
+	"at each moment the oldest results are cleared, except results that a rule keeps",
 	(conversation, policy, budget) => {
 		const { transcript } = readConversation(conversation);
 		const { mask, prices } = policy;

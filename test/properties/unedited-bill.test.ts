@@ -74,7 +74,7 @@ function play({ turns, scale, model }: Session) {
 }
 
 describe("the unedited bill of random sessions", () => {
-	it("is what they do bill at a provider that expires, loses and resumes", () => {
+	it("equals the bill of a provider that expires, loses and resumes", () => {
 		let sessions = 0;
 		fc.assert(
 			fc.property(session, (one) => {

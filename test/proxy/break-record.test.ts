@@ -167,7 +167,7 @@ describe.each(sessionApis)("the cache breaks of a conversation (%s)", (api) => {
 		const earlier = await provoke("earlier_message", () => agent.change({ output: [2, "The output is gone."] }));
 		expect(earlier.detail).toMatch(/^message \d+ of \d+ \((?:tool|user)\)$/);
 		const pause = await provoke("pause", () => session.wait(11 * minute));
-		expect(pause.detail).toBe("11 min since the last request; the cache lives 5 min");
+		expect(pause.detail).toBe("11 min since the last request; the cache lasts 5 min");
 		const unknown = await provoke("unknown", () => session.lose());
 		expect(unknown.detail).toMatch(/^0 of \d+ \d+ tokens were read; /);
 		expect(unknown.advice).toBeNull();
@@ -199,7 +199,7 @@ describe.each(sessionApis)("the cache breaks of a conversation (%s)", (api) => {
 		}
 	});
 
-	it("are of a pause, or of a result that we change, in the first request that a proxy sees", async () => {
+	it("have the cause pause or cut_on_resume in the first request that a proxy sees", async () => {
 		const session = await startCaching(api, { policy: early });
 		const agent = agentOf(api, turnsOf(14, 6_000));
 		const proxy = await session.start();

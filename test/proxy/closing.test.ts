@@ -38,12 +38,12 @@ describe("the closing line", () => {
 
 	it("says that no conversation was among the requests", async () => {
 		const head = { method: "HEAD", path: "/" };
-		expect(await closingAfter([head])).toBe("1 request passed, and no conversation among them");
+		expect(await closingAfter([head])).toBe("1 request passed, none with a conversation");
 	});
 
 	it.each([401, 400, 500])("says how many requests got no good answer: %i", async (status) => {
 		expect(await closingAfter([request, request], { status })).toBe(
-			"2 requests passed, and no conversation among them, 2 requests without a good answer of the upstream",
+			"2 requests passed, none with a conversation, 2 requests without a good answer of the upstream",
 		);
 	});
 
@@ -70,14 +70,14 @@ describe("the closing line", () => {
 		expect(line).toContain("billed 1.20 × raw, 2 pings kept caches warm (billed 300)");
 	});
 
-	it("tells of threads, and of an encoding that cannot be read", async () => {
+	it("counts threads, and requests in an unreadable encoding", async () => {
 		const thread = {
 			...request,
 			body: JSON.stringify({ ...JSON.parse(String(request.body)), thread: { type: "continue" } }),
 		};
 		const encoded = { ...request, headers: { ...request.headers, "Content-Encoding": "unknown" } };
 		expect(await closingAfter([thread, encoded])).toBe(
-			"2 requests passed, and no conversation among them, 1 thread of new messages alone, which cannot be edited, 1 request in an encoding that cannot be read",
+			"2 requests passed, none with a conversation, 1 thread of new messages alone, which cannot be edited, 1 request in an encoding that cannot be read",
 		);
 	});
 });

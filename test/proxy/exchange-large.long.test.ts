@@ -28,7 +28,7 @@ it("a body of 10 MB with 100 large results that were never seen arrives whole; t
 	expect(session.lastBody().length).toBeLessThan(7_500_000);
 }, 60_000);
 
-it("a body of 8 MB whose results all arrived through the proxy is small", async () => {
+it("a body of 8 MB is small after all its results arrived through the proxy", async () => {
 	const session = await startPlayed();
 	const proxy = await session.start();
 	await play(proxy, turnsOf(8, 1_000_000));

@@ -64,7 +64,7 @@ describe("a session with pauses, kept warm", () => {
 	const pingsOf = ({ requests }: Pick<Awaited<ReturnType<typeof play>>, "requests">) =>
 		requests.filter(({ body }) => JSON.parse(body).max_tokens === 1);
 
-	it("reads after a pause what it would write again, and costs less with its pings", async () => {
+	it("reads the cache after a pause, and costs less with its pings", async () => {
 		const kept = await playWarm();
 		const cold = await play({ pauses, proxy: {} });
 		expect(kept.played).toMatchObject({ isRight: true, errors: [], repairs: 0 });
@@ -161,7 +161,7 @@ describe("the proxy by itself", () => {
 		expect(clock.waiting()).toBe(0);
 	});
 
-	it("takes a program whose connection is closed for one that has left", async () => {
+	it("takes a program with a closed connection for one that has ended", async () => {
 		const { clock, upstream, agent, proxy } = await ask();
 		agent.destroy();
 		// The proxy reads the end of that connection before a request on another.

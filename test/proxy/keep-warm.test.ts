@@ -225,7 +225,7 @@ describe("a ping", () => {
 		expect(events).toEqual([
 			{
 				level: "info",
-				message: `A ping to keep the cache warm failed (${reason}); this pause gets no other.`,
+				message: `A ping to keep the cache warm failed (${reason}); no other follows in this pause.`,
 				data: { event: "ping_failed" },
 			},
 		]);
@@ -282,7 +282,7 @@ describe("no ping is sent", () => {
 		expect(caller.renewed.sort()).toEqual(["caller", "subagent"]);
 	});
 
-	it("for the oldest of many conversations, whose request is no longer held", async () => {
+	it("for the oldest of many conversations, since its request is no longer held", async () => {
 		const { rest, pass, renewed, clock } = start();
 		for (let count = 0; count < 30; count += 1) rest({ session: `s${count}` }, `c${count}`);
 		expect(clock.waiting()).toBe(20);

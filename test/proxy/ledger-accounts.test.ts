@@ -89,7 +89,7 @@ it("the figures have requests that pass unread: signed ones, threads, and those 
 	expect(lines[0]?.model).toContain("claude-haiku-5-5");
 });
 
-it("the figures of answers that tell no tokens are estimates close to the provider's accounts", async () => {
+it("the figures of answers without a usage are estimates close to the provider's accounts", async () => {
 	const { lines, sum, provider } = await playAccounted(untoldApi, "untold");
 	expect(lines.filter(({ estimated }) => estimated)).toHaveLength(provider.requests);
 	expect(sum((line) => line.billed) / provider.billed).toBeCloseTo(1, 1);

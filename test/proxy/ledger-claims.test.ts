@@ -92,7 +92,7 @@ describe("the bill of the unedited requests", () => {
 	});
 
 	it.each(["chat", "responses", "anthropic"] as const)(
-		"is that of all tokens where no read is ever reported (%s)",
+		"counts all tokens where no read is ever reported (%s)",
 		async (api: SessionApi) => {
 			let [sent, came] = [0, 0];
 			const upstream = await startUpstream(({ body }, response) => {
@@ -125,7 +125,7 @@ describe("the bill of the unedited requests", () => {
 const closing = (ledger: ReturnType<typeof createLedger>) =>
 	closingText(ledger.totals(), { address: "http://127.0.0.1:8787" });
 
-describe("a bill that cannot be told", () => {
+describe("an unknown bill", () => {
 	const { prices } = policyOf();
 	const messages = [{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }] }];
 	const terms = cacheTerms({ model: "claude-opus-5", messages }, "anthropic", prices);
@@ -177,11 +177,11 @@ describe("a bill that cannot be told", () => {
 		const { billed, billedUnedited, untoldRequests, untoldBilled } = ledger.totals();
 		expect([untoldRequests, untoldBilled, billed]).toEqual([3, 9_750, before.billed + 9_750]);
 		expect(billedUnedited).toBeCloseTo(before.billedUnedited, 6);
-		expect(closing(ledger)).toMatch(/billed \d\.\d\d × raw, 3 requests whose unedited bill is unknown; live page/);
+		expect(closing(ledger)).toMatch(/billed \d\.\d\d × raw, 3 requests without a known unedited bill; live page/);
 		expect(billText(edited)).toContain("for 3 requests the unedited bill is unknown");
 	});
 
-	it("has no ratio where it is all there is", () => {
+	it("has no ratio if no bill is known", () => {
 		const ledger = createLedger({ now: () => 0 });
 		for (const start of ["a", "b"]) enter(ledger, "unknown", start, usageOf(20_000, 1_000));
 		const { edited } = ledger.status();

@@ -67,7 +67,7 @@ describe("the figures of a proxy", () => {
 		expect(conversations[0]).toMatchObject({ program: "claude", folder: "project", usd: edited.usd });
 	});
 
-	it("claim no dollars for a model whose price is unknown", async () => {
+	it("have no dollars for a model without a known price", async () => {
 		const session = await startPlayed();
 		const proxy = await session.start();
 		const { body, ...request } = requestOf("chat", turnsOf(3));

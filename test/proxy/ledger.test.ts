@@ -57,7 +57,7 @@ const answers: Readonly<Record<SessionApi, (input: number, read: number) => unkn
 };
 
 describe.each(sessionApis)("the ledger of a session (%s)", (api) => {
-	it("holds the provider's own bill, and that of the unedited requests", async () => {
+	it("holds the provider's own bill, and the bill of the unedited requests", async () => {
 		const provider = cachingProvider(api);
 		const upstream = await startUpstream(provider.answer);
 		const archive = await openArchive({ where: "memory" });
@@ -124,7 +124,7 @@ describe("usage", () => {
 
 	it.each(
 		sessionApis.flatMap((api) => (["identity", "gzip", "br"] as const).map((encoding) => [api, encoding] as const)),
-	)("is read from a stream of %s (%s), whose bytes pass unchanged, in pieces of any size", async (api, encoding) => {
+	)("is read from a stream of %s (%s) in pieces of any size, and the bytes pass unchanged", async (api, encoding) => {
 		const plain = Buffer.from(streams[api]);
 		const bytes =
 			encoding === "gzip" ? zlib.gzipSync(plain) : encoding === "br" ? zlib.brotliCompressSync(plain) : plain;
@@ -145,7 +145,7 @@ describe("usage", () => {
 		expect((await statusOf(proxy)).edited).toMatchObject({ output_tokens: 50, cache_read_tokens: 100 });
 	});
 
-	it("that tells for how long tokens were written is billed at both prices", async () => {
+	it("with the lifetimes of written tokens is billed at both prices", async () => {
 		const upstream = await startUpstream((_, response) => {
 			const cache_creation = { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 300 };
 			const usage = {
@@ -177,7 +177,7 @@ describe("usage", () => {
 			expect([output_tokens, billed, ratio]).toEqual([0, 0, 1]);
 	});
 
-	it("that an answer does not tell is estimated", async () => {
+	it("that an answer does not report is estimated", async () => {
 		const upstream = await startUpstream((_, response) => response.end("no JSON"));
 		const proxy = await startProxyTo(upstream.url);
 		await send(proxy.url, requestOf("chat", turns.slice(0, 2)));

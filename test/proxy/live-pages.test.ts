@@ -118,7 +118,7 @@ describe("the live page", () => {
 		expect((await ask(latest as string, { "If-None-Match": headers.etag })).status).toBe(200);
 	});
 
-	it("tells who prefers to wait each request once it is entered, also the last one as the proxy ends", async () => {
+	it("answers a waiting page with each request as it is entered, also the last one before the proxy ends", async () => {
 		const proxy = await startUsed();
 		const told: LiveStatus[] = [];
 		const ask = async (tag = "") => {

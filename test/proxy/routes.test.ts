@@ -82,7 +82,7 @@ describe("the route of a request", () => {
 		expect(routeOf({ method: "POST", path, headers: {} }, all)?.model).toBe("gemini-2.5-pro");
 	});
 
-	it("goes to the only upstream unless it is that of another API", () => {
+	it("goes to the only upstream unless that serves another API", () => {
 		const only = { openai: "o" };
 		expect(routeOf({ method: "HEAD", path: "/", headers: {} }, only)).toEqual({
 			upstream: "openai",

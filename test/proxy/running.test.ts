@@ -56,7 +56,7 @@ describe("the list of running proxies", () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	it("loses a proxy whose port is closed, or has another server", async () => {
+	it("loses a proxy if its port is closed or has another server", async () => {
 		const other = createServer((_, response) => response.end("{}"));
 		await once(other.listen(0, "127.0.0.1"), "listening");
 		const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;

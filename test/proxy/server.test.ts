@@ -238,7 +238,7 @@ describe("the proxy", () => {
 		expect(upstream.received).toEqual([]);
 	});
 
-	it("closes a connection whose headers never end, and waits for a body", async () => {
+	it("closes a connection with endless headers, and waits for a body", async () => {
 		const upstream = await startUpstream();
 		const proxy = await startProxyTo(upstream.url, { headersMilliseconds: 40 });
 		const slow = sendRequest(`${proxy.url}/v1/messages`, { method: "POST", headers: { "Content-Length": "2" } });
@@ -272,7 +272,7 @@ describe("the proxy", () => {
 		]);
 	});
 
-	it("ends a request at the upstream whose answer came before the end of its body, and reads on for the client", async () => {
+	it("ends a request at the upstream if its answer came before the end of its body, and reads on for the client", async () => {
 		const upstream = createServer();
 		const ended = new Promise<void>((resolve) => {
 			upstream.on("connection", (socket) => {

@@ -83,7 +83,7 @@ describe.skipIf(!hasRealData)("targets of real calls, by their arguments", () =>
 		expect(sum(shells, ({ withCommand }) => withCommand)).toBeGreaterThan(0.8 * sum(shells, ({ calls }) => calls));
 	});
 
-	it("finds results whose text or call comes again", () => {
+	it("finds results with a repeated text or call", () => {
 		expect(stale.results).toBeGreaterThan(300);
 	});
 

@@ -28,7 +28,7 @@ const seen = new Map<
 	{ conversations: number; results: number; masks: number; guards: number; edits: number }
 >();
 
-describe.skipIf(!hasRealData)("every real conversation, whatever its format", () => {
+describe.skipIf(!hasRealData)("every real conversation, in every format", () => {
 	it.each(files)("%s", async (file) => {
 		const document = readTextDocument(readFileSync(join(conversationsFolder, file), "utf8"), "a real conversation");
 		const { format } = document.value as { format: string };

@@ -21,6 +21,7 @@ const classes = [
 ] as const;
 const rivals = ["window:8", "clear:30000:3:20000", "last:5:10", "opencode", "gemini-cli"];
 const thrifts = ["balanced:high", "balanced", "balanced:low"];
+const ofTwoModels = ["window:8", "clear:30000:3:20000", "balanced"];
 const inReadme = ["window:8", "clear:30000:3:20000", "last:5:10", ...thrifts];
 const clears = [30_000, 50_000, 80_000, 100_000, 150_000].flatMap((trigger) =>
 	[1, 3, 10].flatMap((keep) => [10_000, 30_000, 60_000].map((least) => `clear-ours:${trigger}:${keep}:${least}`)),
@@ -51,11 +52,16 @@ describe.skipIf(!hasRealData)("the classes of prices on the development set", as
 	for (const model of hasRealData ? classes : []) reports.set(model, await reportOf(model));
 	const all = [...reports];
 
-	it("README has what the command prints", () => {
+	it("the page on replay has what the command prints for two models", () => {
 		const models = all.slice(0, 2).map(([model, report]) => {
-			return { model, report: { ...report, policies: inReadme.map((name) => of(report, name)) } };
+			return { model, report: { ...report, policies: ofTwoModels.map((name) => of(report, name)) } };
 		});
-		expect(read("README.md")).toContain(modelsText(models));
+		expect(read("docs/replay.md")).toContain(modelsText(models));
+	});
+
+	it("README has the bills and faults of its policies at the prices of each model", () => {
+		const rows = inReadme.map((name) => row([name, ...all.map(([, report]) => shown(of(report, name)))]));
+		expect(read("README.md")).toContain(rows.join(""));
 	});
 
 	it("the page of evidence has these bills, faults and price steps", () => {

@@ -54,7 +54,7 @@ describe.skipIf(!hasRealData)("palimpsest replay on real conversations", () => {
 		}
 	});
 
-	it("bills the rules of other programs within two hundredths of raw of a second replay, which knows no pauses", async () => {
+	it("bills the rules of other programs within two hundredths of raw of a second replay without pauses", async () => {
 		const measured = {
 			"clear:30000:3:5000": 0.633,
 			"clear:30000:3:20000": 0.661,

@@ -154,7 +154,7 @@ describe.skipIf(!hasRealData)("reasoning that masking makes invalid", () => {
 		process.stderr.write(`${lines.join("\n")}\n`);
 	});
 
-	it("is kept where the provider clears, whose bill no share changes", () => {
+	it("is kept where the provider clears, and no share changes the bill", () => {
 		const lines = ["price of a read, reasoning, thrift, share | ours with faults | faults | the provider's | faults"];
 		for (const reasoning of [0, 100, 500]) {
 			for (const thrift of ["low", "medium", "high"] as const) {

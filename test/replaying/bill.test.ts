@@ -124,7 +124,7 @@ describe("a history in plain numbers", () => {
 		expect(contextByPart(kept, [3])).toEqual(contextByPart(kept, [Number.POSITIVE_INFINITY]));
 	});
 
-	it("counts no placeholder for what is left out without one", () => {
+	it("counts no placeholder for results that are left out without one", () => {
 		const results = history.results.map((one) => {
 			const [edit] = one.outcome as Exclude<typeof one.outcome, string>;
 			return { ...one, outcome: [edit, { ...edit, unsent: true }] as typeof one.outcome };
@@ -147,7 +147,7 @@ describe("a history in plain numbers", () => {
 		expect(outputByCall(holding)).toEqual([5, 6]);
 	});
 
-	it("is billed by what each call reads and writes", () => {
+	it("is billed by the reads and writes of each call", () => {
 		// After the pause nothing is read.
 		expect(meterSchedule(history, [never, never, never], prices)).toEqual({
 			calls: [

@@ -97,7 +97,7 @@ function withCuts(whole: ReplayHistory): ReplayHistory {
 }
 
 describe.skipIf(!hasRealData)("on real conversations of 20 tool turns or more", () => {
-	it("is at most 12 % of the bill of raw below a simple schedule with hindsight", () => {
+	it("is at most 12 points of raw below a simple schedule with hindsight", () => {
 		let [raw, bound, simple] = [0, 0, 0];
 		for (const { transcript } of realTranscripts()) {
 			if (toolTurns(transcript).length < 20) continue;

@@ -21,8 +21,8 @@ function paid() {
 	return { calls, costs };
 }
 
-describe("what faults cost", () => {
-	it("is a call more that recalls the smallest holder of each string, once, the latest of equals", () => {
+describe("the cost of faults", () => {
+	it("includes one more call that recalls the smallest holder of each string, once, the latest of equals", () => {
 		const history = plainHistory([
 			user(10),
 			answer(),
@@ -39,7 +39,7 @@ describe("what faults cost", () => {
 		expect(meterFaults(history, [4, 4, 4, 4], paid().costs)).toEqual({ faults: 0, billed: 2 });
 	});
 
-	it("is read by the next twenty calls, which need no other recall of it", () => {
+	it("includes reads by the next twenty calls, which need no other recall of it", () => {
 		const gap = (): PlainMessage[] => [tool([1, 0]), answer()];
 		const callsBetween = (calls: number) =>
 			plainHistory([
@@ -65,7 +65,7 @@ describe("what faults cost", () => {
 		expect(gone.calls.at(-1)).toEqual([plain + 6 + 100, plain + 6]);
 	});
 
-	it("counts a string before the first call for no fault", () => {
+	it("has no fault for a string before the first call", () => {
 		const history = plainHistory([{ ...user(1), identifiers: [[0]] }, tool([9, 8]), answer(), user(1), answer()]);
 		expect(meterFaults(history, [4], paid().costs)).toEqual({ faults: 0, billed: 2 });
 	});

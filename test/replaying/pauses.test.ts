@@ -30,7 +30,7 @@ const sum = (values: readonly number[]) => values.reduce((total, one) => total +
 const pingOf = (tokens: number) => tokens * 0.1 + 5;
 
 describe("meterPauses", () => {
-	it("counts the calls after an expired cache, and what they would cost with the cache", () => {
+	it("counts the calls after an expired cache, and their cost with the cache", () => {
 		const { bill, ...totals } = meter({ pauses: [0, 10, 301, 20] });
 		expect(totals.expiredCalls).toBe(1);
 		expect(totals.billedExpired).toBe(32_000 * 1.25);
@@ -84,7 +84,7 @@ describe("meterPauses", () => {
 		});
 	});
 
-	it("asks the policy what it does where an earlier pause is kept, until nothing changes", () => {
+	it("runs the policy with earlier pauses kept warm, until nothing changes", () => {
 		// A policy that masks a half in each pause that loses the cache: the second request is small only if the first is lost.
 		const pauses = [0, 400, 400].map((seconds): Pause => ({ seconds, lifetime: 300 }));
 		const billWith = (cold: Uint8Array) => {

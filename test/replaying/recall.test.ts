@@ -38,7 +38,7 @@ describe("measureRecall", () => {
 		expect(countOf(5, 5, 5, 9)).toEqual([0, 0]);
 	});
 
-	it("counts what only a digest names apart", () => {
+	it("counts strings that only a digest names separately", () => {
 		const digests = [["0", "0,1"], ["x"], [], []];
 		const results = history.results.map((one, place) => ({ ...one, digest: digests[place] ?? [] }));
 		expect(measureRecall({ ...history, results }, [5, 5, never, never]).identifiers).toEqual({

@@ -134,7 +134,7 @@ describe("figuresOf", () => {
 });
 
 describe("addTotals", () => {
-	it("adds up what is a sum, and keeps the largest of what is not", () => {
+	it("adds up sums, and keeps the largest of other figures", () => {
 		const other: PolicyTotals = {
 			...one,
 			billed: 7,
@@ -224,7 +224,7 @@ describe("the report of sessions of different models", () => {
 		expect(policies[0]).toMatchObject({ billed: 5.9, ratio_to_raw: 5.9 / 11, faults_per_100_calls: 7.5 });
 	});
 
-	it("has the same ratios in dollars as in input tokens, those of pauses and price steps among them", () => {
+	it("has the same ratios in dollars as in input tokens, also for pauses and price steps", () => {
 		const ratiosOf = (dollars: number | undefined) => {
 			const [figures] = reportOfSessions([
 				{ ...session("some", dollars), totals: [["window:8", { ...one, pauses: paused }]] },

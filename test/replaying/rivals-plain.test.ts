@@ -69,7 +69,7 @@ describe("opencode", () => {
 		expect(maskedOf(80_000, -400_000, 160_000)).toEqual([]);
 	});
 
-	it("acts at a request of the user, on what is older than the last two before it", () => {
+	it("acts at a request of the user, on results older than the last two requests", () => {
 		const old = [user(9), ...turnsOf(80_004, 160_000)];
 		// Requests are at messages 0, 6, 8 and 10.
 		expect(scheduleOf([...old, ...ask, ...ask, ...ask, answer()], opencode)).toEqual([11, never]);

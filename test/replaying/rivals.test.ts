@@ -44,7 +44,7 @@ describe("clear:TRIGGER:KEEP:AT_LEAST", () => {
 });
 
 describe("last:N:EVERY", () => {
-	it("keeps the last N observations at each call, of which the task is the first", () => {
+	it("keeps the last N observations at each call, and counts the task as the first", () => {
 		const found = resultsWhenMasked(read(agent(6, 100)), { kind: "last", keep: 2, every: 1 });
 		expect(found).toEqual([3, 4, 5, 6, undefined, undefined]);
 	});
@@ -58,7 +58,7 @@ describe("last:N:EVERY", () => {
 describe("opencode", () => {
 	const request = (text: string) => ({ role: "user", content: text });
 
-	it("prunes what is beyond 40 000 tokens of results and before the last two requests, at the next request", () => {
+	it("prunes results beyond 40 000 tokens and before the last two requests, at the next request", () => {
 		const document = [...agent(8, 10_000), { role: "assistant", content: "Done." }];
 		const asked = [...document, request("More."), { role: "assistant", content: "Done." }, request("And more.")];
 		expect(resultsWhenMasked(read(asked), { kind: "opencode" })).toEqual(Array(8).fill(undefined));
@@ -105,7 +105,7 @@ describe("opencode", () => {
 });
 
 describe("gemini-cli", () => {
-	it("masks what is beyond 50 000 tokens of results once that is over 30 000", () => {
+	it("masks results beyond 50 000 tokens once they are over 30 000", () => {
 		const history = read(agent(12, 10_000));
 		const tokens = history.results[0]?.tokens ?? 0;
 		const found = resultsWhenMasked(history, { kind: "gemini-cli" });

@@ -157,7 +157,7 @@ it("a placeholder without a reference is unnamed", async () => {
 });
 
 describe("an archive that fails", () => {
-	it("fails the search, unless it knows nothing of the reference", async () => {
+	it("fails the search, unless it does not have the reference", async () => {
 		const text = `${notice(90, "abcd2345")}\none line`;
 		const missing = { ...archive };
 		const failing = (code: "archive_unavailable" | "original_not_found") => {

@@ -177,7 +177,7 @@ describe("truncating with an archive", () => {
 });
 
 describe("an archive that fails with an error of its own", () => {
-	it("fails the operation, whatever the policy says", async () => {
+	it("fails the operation under every policy", async () => {
 		const mistake = new TypeError("A mistake.");
 		const broken = { ...archive, put: () => Promise.reject(mistake) };
 		for (const on_archive_failure of ["refuse", "mask_without_recall"] as const) {

@@ -26,7 +26,7 @@ const script = [
 	...toolTurn("e", outputOf("e")),
 ];
 
-describe.each(rows.map((row) => [row.format.name, row] as const))("what is taken out of %s", (_, row) => {
+describe.each(rows.map((row) => [row.format.name, row] as const))("the originals of %s", (_, row) => {
 	const conversation = row.write(script);
 	const { transcript } = readConversation(conversation);
 	const jsonOf = (messages: readonly number[]) =>
@@ -40,7 +40,7 @@ describe.each(rows.map((row) => [row.format.name, row] as const))("what is taken
 		}
 	}
 
-	it("as masked results comes back", async () => {
+	it("of masked results come back", async () => {
 		const archive = await open();
 		const policy = policyOf({ mask: { window_turns: 1 } });
 		const { conversation: masked, report } = await maskConversation({ conversation, policy, archive });
@@ -50,7 +50,7 @@ describe.each(rows.map((row) => [row.format.name, row] as const))("what is taken
 		expect(back.report).toMatchObject({ restored: 4, missing: [], ambiguous: [], without_reference: [] });
 	});
 
-	it("as dropped groups is archived, and found by each of its calls", async () => {
+	it("of dropped groups are archived, and found by each of their calls", async () => {
 		const archive = await open();
 		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
 		const { report, error } = await guardConversation({ conversation, policy, archive, contextWindow: 1_500 });

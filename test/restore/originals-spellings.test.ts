@@ -64,7 +64,7 @@ describe("a session that several programs write in turn", () => {
 		expect(counts.map((count) => count - first)).toEqual([0, 0, 1, 1, 1, 2, 2]);
 	});
 
-	it("is told from another session with the same text in another place", async () => {
+	it("is distinguished from another session with the same text in another place", async () => {
 		const later = JSON.stringify(openaiMessages(user("Go."), user("On."), toolTurn("a", `é/${outputOf("a")}`), last));
 		const [here, there] = [await edited(escaped), await edited(later)];
 		expect((await restored(here)).text).toBe(escaped);
@@ -100,7 +100,7 @@ describe("the values next to a result", () => {
 		line("event_msg", { type: "exec_command_end", call_id: id, aggregated_output: outputOf(id), exit_code: 0 }),
 	];
 
-	it("come back in a record after that of the result", async () => {
+	it("come back in a record after the result's record", async () => {
 		const meta = line("session_meta", { id: "s", cwd: "/", base_instructions: { text: "You are Codex." } });
 		const conversation = [meta, ...turn("a"), ...turn("b")];
 		const masked = await maskConversation({ conversation, policy: policyOf(masking), archive });

@@ -97,7 +97,7 @@ describe("restoring", () => {
 		expect((await thereAndBack(conversation, { media: "mask" })).conversation).toEqual(conversation);
 	});
 
-	it("reports a result whose template has no reference", async () => {
+	it("reports a result with a template without a reference", async () => {
 		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
 		const mask = { placeholder_template: "[gone: {tool_name}]" };
 		const left = await thereAndBack(conversation, { mask });

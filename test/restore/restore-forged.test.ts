@@ -104,7 +104,7 @@ describe("a conversation masked without an archive", () => {
 	const policy = policyOf({ mask: { window_turns: 1 } });
 	const mine = openaiMessages(user("Mine."), toolTurn("call_1", outputOf("my own")), last);
 
-	it("gets no text of another conversation whose calls had the same ids", async () => {
+	it("gets no text of another conversation with the same call ids", async () => {
 		const others = openaiMessages(user("Theirs."), toolTurn("call_1", victim), last);
 		await maskConversation({ conversation: others, policy, archive });
 		const { conversation: masked } = await maskConversation({ conversation: mine, policy });

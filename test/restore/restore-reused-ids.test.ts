@@ -17,7 +17,7 @@ async function restored(conversation: unknown) {
 	return restoreConversation({ conversation: masked.conversation, archive, policy });
 }
 
-it("a placeholder without a reference does not get the text of another result whose call has the same id", async () => {
+it("a placeholder without a reference does not get the text of another result with the same call id", async () => {
 	const unkept = "[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=12)]";
 	const turns = [...toolTurn("a", unkept), ...toolTurn("a", outputOf("second")), ...toolTurn("last", "done")];
 	const conversation = openaiMessages([user("Go."), ...turns]);

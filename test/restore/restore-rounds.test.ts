@@ -179,7 +179,7 @@ describe("a marker between a head and a tail", () => {
 		expect((await back(longer)).text).toBe("aaaaaaa");
 	});
 
-	it("is ambiguous for the original of its call that does not fit, and a quotation for that of another", async () => {
+	it("is ambiguous for an original of its call that does not fit, and a quotation for another call's original", async () => {
 		const own = await ref("something else", "a");
 		const { report } = await back(marked("head ", own, "tail"));
 		expect(report).toMatchObject({ restored: 0, ambiguous: [own], missing: [] });
@@ -190,7 +190,7 @@ describe("a marker between a head and a tail", () => {
 		expect(copied.report).toMatchObject({ restored: 0, ambiguous: [fitting], missing: [] });
 	});
 
-	it("fits a redacted original of its own call, whatever that begins with", async () => {
+	it("fits a redacted original of its own call, with any beginning", async () => {
 		archive = await open(["secret\\d+"]);
 		const own = await ref("secret12 and its tail", "a");
 		const redacted = await back(marked("secret12 ", own, "tail"));

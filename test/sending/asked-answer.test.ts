@@ -45,7 +45,7 @@ async function afterAsking(
 
 describe("an agent that asks for masking in its own conversation", () => {
 	it.each(sessionApis)(
-		"gets the figures where its answer first passes, and the masks from the next request on: %s",
+		"gets the figures in the first answer, and the masks from the next request on: %s",
 		async (api) => {
 			const { session, go, asked } = await afterAsking(api, asking("mask_conversation", {}));
 			expect(asked).not.toContain(unseenAnswer);
@@ -144,7 +144,7 @@ describe("masks that the agent has asked for", () => {
 });
 
 describe("two agents in one folder", () => {
-	it("see nothing of each other's conversations, whatever they name", async () => {
+	it("see nothing of each other's conversations, with any references", async () => {
 		const { session, proxy, go } = await afterAsking("anthropic", asking("guard_context", {}));
 		const others = turnsOf(14, 3_000).map(({ output, ...turn }) => {
 			return { ...turn, id: `${turn.id}b`, output: `of the other ${output}` };
@@ -171,8 +171,8 @@ describe("two agents in one folder", () => {
 	});
 });
 
-describe("an agent of a user whose provider clears results", () => {
-	it("has the oldest cleared up to the newest that it names, and is told so", async () => {
+describe('an agent of a user with mask.by = "provider"', () => {
+	it("has the oldest results cleared up to the newest that it names, and the answer says so", async () => {
 		const policy = policyOf({ preset: "balanced", mask: { by: "provider" } });
 		const named = asking("mask_conversation", { tool_call_ids: [turns[4]?.id] });
 		const { go, asked, session } = await afterAsking("anthropic", named, { policy });

@@ -78,7 +78,7 @@ describe("a session in which the provider is asked to clear", () => {
 		expect(totals).toMatchObject({ refused: 1, clearings: 0, ...hasAllReasoning });
 	});
 
-	it("leaves a request alone whose caller clears results itself", async () => {
+	it("leaves a request alone if its caller clears results itself", async () => {
 		const own = { edits: [{ type: "clear_tool_uses_20250919", trigger: { type: "input_tokens", value: 40_000 } }] };
 		const alone = await playThroughProxy({ ...proxied, player: { ...proxied.player, contextManagement: own } });
 		expect(alone.played).toMatchObject(isClean);
@@ -89,7 +89,7 @@ describe("a session in which the provider is asked to clear", () => {
 		);
 	});
 
-	it("cuts new results and clears them later, whose whole can be read again", async () => {
+	it("cuts new results and clears them later, and the whole can be read again", async () => {
 		const archive = (await openArchive({ where: `${await scratchFolder()}/archive` })) as Archive;
 		const wide = { toolTurns: 30, fileChars: 20_000, recalls: true };
 		const provider = await startStandInProvider({ script: wide, thinking: strict });

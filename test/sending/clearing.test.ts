@@ -49,7 +49,7 @@ describe("the field that has the provider clear results", () => {
 		expect(fieldOf(body, [0, 3])).toEqual({ edits: [editOf(1, { exclude_tools: ["AskUserQuestion"] })] });
 	});
 
-	it("stands behind the caller's own edits, whose other fields stay, and the API takes it", () => {
+	it("comes after the caller's own edits, keeps their other fields, and the API accepts it", () => {
 		const thinking = { type: "clear_thinking_20251015", keep: "all" };
 		const body = bodyOf(["Bash", "Bash", "Bash"], { context_management: { edits: [thinking] } });
 		const field = fieldOf(body, [0]);

@@ -92,7 +92,7 @@ describe("while the archive cannot be written", () => {
 		expect(maskedIn(session.lastBody()).slice(0, before.length)).toEqual(before);
 	});
 
-	it("no decision goes out whose original is not archived, also by a proxy that knows nothing else", async () => {
+	it("no decision without an archived original is sent, also by a new proxy", async () => {
 		const { archive, setAway, real } = await faultyArchive();
 		setAway(true);
 		const session = await startPlayed({ policy: early, archive });
@@ -202,7 +202,7 @@ describe("while the memory cannot be written", () => {
 		expect(formsOf(session.lastBody()).slice(0, 6)).toEqual(Array(6).fill("masked"));
 	});
 
-	it("what was sent waits for it, and the next request that can be noted tells it to other proxies", async () => {
+	it("the sent states are kept, and the next request that can be written passes them to other proxies", async () => {
 		const memoryFolder = `${await scratchFolder()}/conversations`;
 		await writeFile(memoryFolder, "a file in the place of the folder");
 		const policy = policyOf({ preset: "balanced", mask: { enabled: false } });
@@ -216,7 +216,7 @@ describe("while the memory cannot be written", () => {
 });
 
 describe("a planner", () => {
-	it("that is slow holds up no request, and a decision takes effect as soon as it is ready", async () => {
+	it("that is slow delays no request, and a decision takes effect as soon as it is ready", async () => {
 		const gate = createGate();
 		const planner: typeof planNext = async (planning) => {
 			await gate.isOpen;
@@ -268,7 +268,7 @@ describe("a planner", () => {
 		await proxy.close();
 	});
 
-	it("plans one history of a branch at a time, and then only the last of those that came meanwhile", async () => {
+	it("plans one history of a branch at a time, and then only the last of the waiting ones", async () => {
 		const gate = createGate();
 		const planned: number[] = [];
 		const planner: typeof planNext = async (planning) => {
@@ -422,7 +422,7 @@ describe("a body that is not a plain conversation passes by its bytes:", () => {
 		expect(upstream.received[0]?.body).toEqual(body);
 	});
 
-	it("one whose digest is in the headers", async () => {
+	it("one with a digest in the headers", async () => {
 		const { proxy, bodies } = await startEditing();
 		await send(proxy.url, { ...edited, headers: { ...edited.headers, "Content-Digest": "sha-256=:abc=:" } });
 		expect(bodies()).toEqual([edited.body]);
@@ -443,7 +443,7 @@ describe("a thread", () => {
 	});
 
 	it.each(["create", "continue"])(
-		"is refused by the documented answer where the host was told to send one: %s",
+		"is refused by the documented answer where the host may send one: %s",
 		async (type) => {
 			const { proxy, bodies } = await startEditing(undefined, { refusesThreads: true });
 			const got = await sendSettled(proxy, thread(type));
@@ -464,7 +464,7 @@ describe("a refused request", () => {
 		response.end(isBad ? '{"error":"not like this"}' : "{}");
 	};
 
-	it("with new decisions is sent again without them; the next 20 requests have none, also in the next proxy, and then there are new ones", async () => {
+	it("with new decisions is sent again without them; the next 20 requests have none, also in the next proxy, and later requests do", async () => {
 		const long = turnsOf(32, 2_000);
 		let most = Number.POSITIVE_INFINITY;
 		const session = await startPlayed(
@@ -515,7 +515,7 @@ describe("a refused request", () => {
 		}
 	});
 
-	it("whose other forms are refused too is answered with the first refusal, and edits go on", async () => {
+	it("is answered with the first refusal if its other forms are refused too, and edits go on", async () => {
 		let refuses = false;
 		const session = await startPlayed(
 			{ policy: early },

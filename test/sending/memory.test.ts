@@ -34,7 +34,7 @@ const textsOf = (memory: ReturnType<typeof createMemory>) =>
 const keysOf = (memory: ReturnType<typeof createMemory>) => textsOf(memory).map(([key]) => key);
 
 describe("the memory in a folder", () => {
-	it("tells another process at once what was decided and learnt", async () => {
+	it("passes decisions and observations to another process at once", async () => {
 		const folder = await scratchFolder();
 		const [one, other] = [createMemory({ folder, now }), createMemory({ folder, now })];
 		one.note(conversation, masking("a", "[a]"));
@@ -118,7 +118,7 @@ describe("the memory in a folder", () => {
 		for (const one of [memory, createMemory({ folder, now })]) expect(keysOf(one)).toEqual(["b"]);
 	});
 
-	it("knows the last request of every process by the time of the file", async () => {
+	it("takes the last request of every process from the time of the file", async () => {
 		const folder = await scratchFolder();
 		let time = now();
 		const [one, other] = [createMemory({ folder, now: () => time }), createMemory({ folder, now: () => time })];
@@ -150,7 +150,7 @@ describe("the memory in a folder", () => {
 		expect([read?.kind, read?.ref, read?.values.get("whole")?.(original)]).toEqual(["cut", "abc", cut]);
 	});
 
-	it("holds nothing that may not be stored: this process knows it, the next one does not", async () => {
+	it("stores nothing that must not be stored: this process has it, the next one does not", async () => {
 		const folder = await scratchFolder();
 		const memory = createMemory({ folder, now, isStorable: (text) => !text.includes("secret") });
 		memory.note(conversation, masking("a", "[a secret]"));
@@ -239,7 +239,7 @@ describe("a memory on a small disk", () => {
 		expect(keysOf(createMemory({ folder: disk, now }))).toEqual(["first", ...kept, "last"]);
 	});
 
-	it("still reads on a read-only disk, and knows its own requests", async ({ skip }) => {
+	it("still reads on a read-only disk, and has its own requests", async ({ skip }) => {
 		const disk = await mountSmallDisk(64);
 		if (disk === undefined) return skip();
 		createMemory({ folder: disk, now }).note(conversation, masking("a", "[a]"));
@@ -256,7 +256,7 @@ describe("a memory on a small disk", () => {
 	});
 });
 
-it("a memory without a folder knows results in other conversations too", () => {
+it("a memory without a folder has results of other conversations too", () => {
 	const memory = createMemory({ folder: undefined, now });
 	memory.note(conversation, masking("a", "[a]"));
 	expect(memory.statesAnywhere()("a")?.values.get("whole")?.("")).toBe("[a]");

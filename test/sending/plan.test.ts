@@ -10,12 +10,12 @@ import { protocolConversation, protocolSamples } from "../support/text-protocols
 
 const minute = 60_000;
 
-describe("after a pause longer than the provider's cache lives", () => {
+describe("after a pause longer than the lifetime of the provider's cache", () => {
 	const turns = turnsOf(16, 15_000);
 	const shown = (texts: readonly string[]) => turns.filter(({ output }) => texts.includes(output)).length;
 
 	it.each(sessionApis)(
-		"everything that may go is masked at once, and stays so, in a process that goes on and in a new one: %s",
+		"every candidate is masked at once and stays masked, in the same process and in a new one: %s",
 		async (api) => {
 			for (const isResumed of [false, true]) {
 				const session = await startPlayed();
@@ -112,7 +112,7 @@ describe("a result that a hook has shortened", () => {
 	});
 });
 
-describe("a request that would pass a limit is masked first, whatever the schedule says:", () => {
+describe("a request that would pass a limit is masked first, against the schedule:", () => {
 	const turns = turnsOf(36, 8_000);
 	/** About three characters a token, which is less than the tokens that are counted here. */
 	const tokensOf = (body: string) => Math.round(body.length / 3);

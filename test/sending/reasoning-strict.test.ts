@@ -18,7 +18,7 @@ async function play(chars: number, how: { readonly isThroughProxy: boolean; read
 	return { played, totals: provider.totals() };
 }
 
-describe("a session of 40 turns whose reasoning the API checks", () => {
+describe("a session of 40 turns with reasoning that the API checks", () => {
 	it.each([
 		["claude-opus-5-5", 20_000, 1],
 		["claude-fable-5-2", 20_000, 0],

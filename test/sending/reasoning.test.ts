@@ -29,7 +29,7 @@ const strided = policyOf({
 const policyWith = (thinking: Policy["thinking"]) => ({ ...strided, thinking });
 
 describe("reasoning that is bound to what came before it", () => {
-	it("is left out exactly where a result before it took another form later, on a model that checks it for all", async () => {
+	it("is left out exactly where an earlier result changed its form later, on a model that always checks", async () => {
 		const provider = thinkingProvider(strict);
 		const session = await startPlayed({ policy: strided }, provider.answer);
 		const [one, other] = [await session.start(), await session.start()];
@@ -101,7 +101,7 @@ describe("reasoning that is bound to what came before it", () => {
 		expect(JSON.stringify(session.events)).not.toContain("sk-secret");
 	});
 
-	it("is left out where the host's own request asks for the check, whose control passes unchanged", async () => {
+	it("is left out where the host's own request asks for the check, and that field passes unchanged", async () => {
 		const provider = thinkingProvider();
 		const session = await startPlayed({ policy: strided }, provider.answer);
 		const control = { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } };
@@ -154,7 +154,7 @@ describe("where the provider refuses more reasoning than what no longer fits", (
 		expect(thinkingOf(body).length).toBeGreaterThan(0);
 	});
 
-	it("and does not know that control, all of it is left out, and what is produced later stays", async () => {
+	it("and does not support that field, all of it is left out, and later reasoning stays", async () => {
 		const extra = { type: "invalid_request_error", message: "thinking.block_binding: Extra inputs are not permitted" };
 		const { provider, proxy, host } = await playAgainst((body) => {
 			if (body.thinking?.block_binding !== undefined) return extra;
@@ -201,7 +201,7 @@ describe("where the provider refuses more reasoning than what no longer fits", (
 	it.each([
 		{ name: "knows the control that drops blocks", refuses: strict, refused: 1 },
 		{ name: "does not know the control that drops blocks", refuses: refusesControl, refused: 2 },
-	])("a session goes on whose states are lost, at a provider that $name", async ({ refuses, refused }) => {
+	])("a session with lost states goes on, at a provider that $name", async ({ refuses, refused }) => {
 		const provider = thinkingProvider(refuses);
 		const session = await startPlayed({ policy: strided }, provider.answer);
 		const host = startHost();

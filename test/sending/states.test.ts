@@ -23,7 +23,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 describe.each(sessionApis)("a session of 35 turns through the proxy (%s)", (api) => {
-	it("is smaller, appended to but for one edit in ten requests, and differs in masked results alone, to the byte", async () => {
+	it("is smaller, changes at most once in ten requests, and differs only in masked results, byte for byte", async () => {
 		const session = await startPlayed();
 		const proxy = await session.start();
 		const turns = turnsOf(35, 9_000);
@@ -56,7 +56,7 @@ describe.each(sessionApis)("a session of 35 turns through the proxy (%s)", (api)
 });
 
 describe("a conversation that the proxy sees for the first time", () => {
-	it("goes out as the host sent it, however long and large its results are; the next request is the first with decisions", async () => {
+	it("is sent unchanged, also with many large results; the next request is the first with decisions", async () => {
 		const session = await startPlayed({ policy: early });
 		const proxy = await session.start();
 		const turns = [...turnsOf(1, 60_000), ...turnsOf(9, 2_000).slice(1)];
@@ -67,7 +67,7 @@ describe("a conversation that the proxy sees for the first time", () => {
 		expect(maskedIn(session.lastBody()).length).toBeGreaterThan(3);
 	});
 
-	it("never has a result cut that it brings, also by a proxy that knows nothing of the one before", async () => {
+	it("keeps the results that it brings whole, also in a proxy without the states of the one before", async () => {
 		const session = await startPlayed({ policy: policyOf({ preset: "balanced", mask: { enabled: false } }) });
 		const turns = [...turnsOf(1, 60_000), ...turnsOf(4, 2_000).slice(1)];
 		const proxy = await session.start();
@@ -239,7 +239,7 @@ describe("what was decided once", () => {
 		const compacted = turns.slice(3);
 		const summary = "A summary of what came before.";
 
-		it("that a proxy sees which knows the conversation, and not the last decisions", async () => {
+		it("in a proxy that has the conversation, but not the last decisions", async () => {
 			const session = await startPlayed({ policy: early });
 			const [one, two] = [await session.start(), await session.start()];
 			await play(one, turns.slice(0, 4));
@@ -287,7 +287,7 @@ describe("what was decided once", () => {
 		);
 	});
 
-	it("stays whatever the clock does, by the same bytes in a proxy that was restarted", async () => {
+	it("stays by the same bytes in a restarted proxy, at any time on the clock", async () => {
 		const [archive, memoryFolder] = [await memoryArchive(), await scratchFolder()];
 		let time = Date.UTC(2026, 0, 1);
 		const how = { policy: early, archive, memoryFolder, holdout: 0, now: () => time, onFault: () => {} };

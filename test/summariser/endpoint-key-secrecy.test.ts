@@ -77,7 +77,7 @@ describe("the key", () => {
 		expect(given?.text).toBe("run it with ollama");
 	});
 
-	it("is not sent when it is missing, nor is that of another endpoint", async () => {
+	it("is not sent when it is missing, and no other endpoint's key is sent", async () => {
 		vi.stubEnv("OPENAI_API_KEY", "sk-of-another-endpoint");
 		vi.stubEnv("OPENAI_ADMIN_KEY", "sk-of-an-admin");
 		vi.stubEnv("OPENAI_ORG_ID", "org-of-another-endpoint");

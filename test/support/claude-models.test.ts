@@ -82,7 +82,7 @@ describe("another model", () => {
 });
 
 describe("prices", () => {
-	it("of a read are those of the model's family and version", () => {
+	it("of a read come from the model's family and version", () => {
 		const reads = (model: string) => claudePrices(model).cacheRead;
 		expect(["claude-fable-5-2", "claude-mythos-5-1"].map(reads)).toEqual([0.025, 0.025]);
 		expect(["claude-opus-5-5", "claude-sonnet-5-5"].map(reads)).toEqual([0.05, 0.05]);

@@ -29,7 +29,7 @@ const keeping = (keep: number) => ({
 const thinking = { type: "clear_thinking_20251015", keep: "all" };
 
 describe("the stand-in's clearing of tool results", () => {
-	it("works out the cleared results from each request anew, so that a fixed `keep` slides", () => {
+	it("computes the cleared results for each request, so that a fixed `keep` slides", () => {
 		expect(clearedIn(requestOf(5, keeping(3)))).toEqual(["t0", "t1"]);
 		expect(clearedIn(requestOf(6, keeping(3)))).toEqual(["t0", "t1", "t2"]);
 		expect(clearedIn(requestOf(6, keeping(4)))).toEqual(["t0", "t1"]);
@@ -43,7 +43,7 @@ describe("the stand-in's clearing of tool results", () => {
 		expect(clearedIn(requestOf(5, { ...keeping(1), clear_at_least: dear }))).toEqual([]);
 	});
 
-	it("reports the cleared uses and tokens, and those of the whole request", () => {
+	it("reports the cleared uses and tokens, and the tokens of the whole request", () => {
 		const body = requestOf(5, keeping(3));
 		const edited = applyContextManagement(body);
 		const [applied] = edited?.applied ?? [];

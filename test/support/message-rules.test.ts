@@ -102,7 +102,7 @@ describe("breakpoints", () => {
 		expect(shapeOf([...results, ...marks(mark)], { tools, system, cache_control: mark })).toBe(five);
 	});
 
-	it("of an hour do not come after those of five minutes, in the order tools, system, messages", () => {
+	it("of an hour do not come after breakpoints of five minutes, in the order tools, system, messages", () => {
 		const late = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.";
 		expect(shapeOf(marks(hour, hour, mark))).toBeUndefined();
 		expect(shapeOf(marks(hour, mark, hour))).toContain(`messages.0.content.2.cache_control.ttl: ${late}`);
@@ -161,7 +161,7 @@ describe("block_binding", () => {
 		);
 	});
 
-	it("is refused by a gateway that does not know it, and so is its header", () => {
+	it("is refused by a gateway that does not support it, and so is its header", () => {
 		const known = ["context-management-2025-06-27", "per-turn-control-2026-07-01"];
 		expect(refusalOfGateway({ thinking: { type: "adaptive" } }, known)).toBeUndefined();
 		expect(refusalOfGateway({}, [...known, bindingBeta])).toContain(

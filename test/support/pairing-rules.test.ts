@@ -40,7 +40,7 @@ describe("the rules on calls and results", () => {
 		expect(refusal(text, text, responses("a"))).toMatch(/equal to the number/);
 	});
 
-	it("are those of Anthropic's Messages without the rules on thinking", () => {
+	it("match Anthropic's Messages without the rules on thinking", () => {
 		const asked = { role: "assistant", content: [{ type: "tool_use", id: "a", name: "x", input: {} }] };
 		const answered = { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "x" }] };
 		const thinking = { type: "enabled", budget_tokens: 1024 };

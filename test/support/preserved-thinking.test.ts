@@ -158,7 +158,7 @@ describe("thinking that is left out", () => {
 	it.each([
 		["everywhere", [1, 2, 3, 4]],
 		["from the end", [3, 4]],
-	])("%s stays out: put back, it invalidates what was produced meanwhile", (_, turns) => {
+	])("%s stays out: put back, it invalidates the blocks produced since", (_, turns) => {
 		const { check, play, answer } = startSession();
 		const whole = play(4);
 		const added = answer(without(whole, ...turns));
@@ -277,7 +277,7 @@ describe("valid blocks that are not sent", () => {
 		expect(lost(check, without(messages, 1, 2, 3, 4, 5, 6))).toBe(6);
 	});
 
-	it("are not those that a change made invalid, nor those of answers that are gone", () => {
+	it("exclude blocks that a change made invalid, and blocks of removed answers", () => {
 		const { check, play } = startSession();
 		const messages = play(6);
 		const edited = withResult(messages, 2, "[cut]");
@@ -294,7 +294,7 @@ describe("valid blocks that are not sent", () => {
 		expect(lost(check, messages)).toBe(0);
 	});
 
-	it("are not those of an answer that never arrived", () => {
+	it("exclude blocks of an answer that never arrived", () => {
 		const { check, play, answer } = startSession();
 		const messages = play(2).slice();
 		answer(messages);
@@ -304,7 +304,7 @@ describe("valid blocks that are not sent", () => {
 		expect(lost(check, messages)).toBe(0);
 	});
 
-	it("are told apart by the answer that they belong to, after a fork", () => {
+	it("are distinguished by the answer that they belong to, after a fork", () => {
 		const { check, play, answer } = startSession();
 		const start = play(2).slice();
 		const [one, other] = [answer(start), answer(start)];
@@ -315,7 +315,7 @@ describe("valid blocks that are not sent", () => {
 });
 
 describe("thinking that the model no longer sees", () => {
-	it("is told once, with its tokens, and a request without any is told as stripped once", () => {
+	it("is reported once, with its tokens, and a request without any is reported as stripped once", () => {
 		const { check, play, answer } = startSession();
 		const messages = play(3);
 		acceptedOf(check.check(request(messages)));

@@ -120,7 +120,7 @@ describe("a session that is not changed", () => {
 	});
 });
 
-describe("a session whose old result somebody cuts", () => {
+describe("a session with an old result that is cut later", () => {
 	it("dies at the first request with thinking after it", async () => {
 		const provider = await start();
 		const played = await play(provider, {}, cutsFrom(4));
@@ -132,7 +132,7 @@ describe("a session whose old result somebody cuts", () => {
 		expect(provider.refusals[0]?.message).toContain("bound to a different conversation");
 	});
 
-	it("ends well with a host that takes out all thinking, which loses some that was valid", async () => {
+	it("ends well with a host that removes all thinking, and loses some valid thinking", async () => {
 		const provider = await start();
 		const played = await play(provider, { repairs: "all" }, cutsFrom(4));
 		expect(played).toMatchObject({ isRight: true, repairs: 1, thinkingBlocks: 6 });

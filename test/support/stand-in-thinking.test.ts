@@ -67,7 +67,7 @@ describe("an answer with thinking", () => {
 	});
 });
 
-describe("a request whose thinking is bound to another conversation", () => {
+describe("a request with thinking that is bound to another conversation", () => {
 	it("gets the 400 of the API, with its header", async () => {
 		await start();
 		const { response, json } = await post(await afterATurn(), other);
@@ -100,7 +100,7 @@ describe("a request whose thinking is bound to another conversation", () => {
 		expect((await post(messages)).json()).not.toHaveProperty("input_transformations");
 	});
 
-	it("is refused for the field where the beta header is not sent or not known", async () => {
+	it("is refused for the field if the beta header is missing or unknown", async () => {
 		await start();
 		const refusal = async (beta: string) => (await post([task], drops, beta)).json().error as Json;
 		expect((await refusal("")).message).toBe("thinking.adaptive.block_binding: Extra inputs are not permitted");
@@ -111,7 +111,7 @@ describe("a request whose thinking is bound to another conversation", () => {
 	});
 });
 
-it("A request whose shape the API refuses gets its 400", async () => {
+it("A request of a refused shape gets the API's 400", async () => {
 	await start();
 	const [first, answer] = await afterATurn();
 	const { response, json } = await post([first, answer]);

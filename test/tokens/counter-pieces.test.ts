@@ -58,7 +58,7 @@ const texts = [
 ];
 
 describe.each(names)("the counter of a small table, in the pieces of %s", (name) => {
-	it("counts the tokens that merging leaves of each piece: new, remembered, and with hardly any memory", () => {
+	it("counts the tokens that merging leaves of each piece: new, remembered, and with little memory", () => {
 		const expected = texts.map((text) => plainCount(name, text));
 		const counter = createCounter(encodingOf(name));
 		const crowded = createCounter(encodingOf(name), tiny);
@@ -70,7 +70,7 @@ describe.each(names)("the counter of a small table, in the pieces of %s", (name)
 });
 
 describe("a remembered piece", () => {
-	it("is told from those that differ in one byte or end in NUL", () => {
+	it("is distinguished from pieces that differ in one byte or end in NUL", () => {
 		for (let length = 3; length <= 20; length++) {
 			const { count } = createCounter(encodingOf("o200k_base"), tiny);
 			const piece = "!".repeat(length);

@@ -20,7 +20,7 @@ vi.mock(import("../../src/tokens/count-pieces.ts"), async (importOriginal) => {
 });
 
 describe("a counted text", () => {
-	it("is remembered from 1 025 characters on, and told from others of its length", async () => {
+	it("is remembered from 1 025 characters on, and distinguished from others of its length", async () => {
 		const count = await loadCounter("o200k_base");
 		const [words, marks] = ["ab ".repeat(400), "é!".repeat(600)];
 		counted.texts.length = 0;

@@ -16,7 +16,7 @@ describe("encodingForModel", () => {
 		["text-embedding-3-small", "cl100k_base"],
 		["gpt-oss-120b", "o200k_harmony"],
 		["gpt-oss-20b", "o200k_harmony"],
-	])("knows %s", (model, encoding) => {
+	])("has an encoding for %s", (model, encoding) => {
 		expect(encodingForModel(model)).toBe(encoding);
 	});
 

@@ -34,9 +34,7 @@ describe("estimateTokens", () => {
 	it("adds a note for an unknown model", async () => {
 		const { method, scale, notes } = await estimateTokens("nobody-1", undefined);
 		expect({ method, scale }).toEqual({ method: "estimated", scale: modelFamilies.unknown.scale });
-		expect(notes).toEqual([
-			"Nothing is known of this model's tokenizer, so its tokens are estimated within a wide band.",
-		]);
+		expect(notes).toEqual(["The tokenizer of this model is unknown, so its tokens are estimated within a wide band."]);
 		expect((await estimateTokens("", undefined)).method).toBe("estimated");
 	});
 });

@@ -34,10 +34,10 @@ beforeEach(() => {
 	catalogue.find = () => null;
 });
 
-/** The name of the model whose window is assumed, from the note. */
+/** The name of the model with the assumed window, from the note. */
 async function relativeOf(model: string): Promise<string | undefined> {
 	const window = await contextWindowOfModel(model);
-	return window && /that of (\S+) is assumed/.exec(window.notes[0] ?? "")?.[1];
+	return window && /the window of (\S+) is assumed/.exec(window.notes[0] ?? "")?.[1];
 }
 
 /** A provider for each model, the first with a window of 1000 tokens, each other with one less than the one before it. */
@@ -195,7 +195,7 @@ describe("a catalogue that lists a relative", () => {
 		"glm-9-vl",
 		"claude",
 		"claude-",
-	])("says nothing of %s, which is of no family or another kind, unless the family is all of it", async (asked) => {
+	])("has no entry for %s, which has no family or another kind, unless the name is the family", async (asked) => {
 		const named = "claude-opus-1";
 		list("openai", "gpt-1");
 		list("google", "gemini-1");
@@ -219,7 +219,7 @@ describe("a catalogue that lists a relative", () => {
 		const { tokens, notes: [note = ""] = [] } = (await contextWindowOfModel(name)) ?? {};
 		expect(tokens).toBe(1_048_576);
 		expect(note).toContain(
-			`for ${JSON.stringify(name.slice(0, 80))}, so that of gemini-3-pro is assumed: 1048576 tokens.`,
+			`for ${JSON.stringify(name.slice(0, 80))}, so the window of gemini-3-pro is assumed: 1048576 tokens.`,
 		);
 		expect(note).toContain("guard.context_window_override");
 	});

@@ -184,7 +184,7 @@ describe("contextWindowOfModel", () => {
 	])("gives %s the window of its nearest relative, %i tokens, and names it: %s", async (model, tokens, like) => {
 		const window = await contextWindowOfModel(model);
 		expect(window?.tokens).toBe(tokens);
-		expect(window?.notes).toEqual([expect.stringContaining(`that of ${like} is assumed: ${tokens} tokens`)]);
+		expect(window?.notes).toEqual([expect.stringContaining(`the window of ${like} is assumed: ${tokens} tokens`)]);
 		expect(window?.notes[0]).toContain(JSON.stringify(model));
 	});
 

@@ -209,7 +209,7 @@ function createTokenList(options: {
 			log({ level: "notice", message: "Tokens changed", data });
 			for (const listener of listeners) listener(tokens);
 		};
-		return watchFile({ path, onChange, onGone: () => keep("The tokens file is gone."), intervalMilliseconds });
+		return watchFile({ path, onChange, onGone: () => keep("The tokens file was removed."), intervalMilliseconds });
 	};
 	return {
 		current: () => tokens,

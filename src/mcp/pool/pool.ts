@@ -216,8 +216,8 @@ function createFairQueue<Job>(limits: { readonly jobs: number; readonly bytes: n
 
 /**
  * The phase of a thread's job, shared with the server's thread. Node.js leaks a descriptor if a thread is terminated
- * while it opens a file, so a job that no caller waits for ends in two ways: a thread that computes is terminated, and a
- * thread that reads or writes ends the job itself as soon as that is over.
+ * while it opens a file. So a job without a waiting caller ends in two ways: a computing thread is terminated, and a thread
+ * that reads or writes ends the job itself afterwards.
  */
 export type JobPhase = Int32Array;
 

@@ -233,7 +233,7 @@ function showRows(list, rows) {
 	while (list.children.length > rows.length) list.lastElementChild?.remove();
 }
 
-/** New conversations come first; none is moved, so that a list that is open stays as it is. */
+/** New conversations come first; none is moved, so that an open list stays unchanged. */
 function showOptions() {
 	const first = select.options[0] ?? select.appendChild(element("option", { value: "" }));
 	setText(first, "The busiest of the last ten minutes");

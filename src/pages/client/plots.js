@@ -271,8 +271,8 @@ const policyColours = 8;
 const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
 /**
- * How the line of a policy is drawn: doing nothing in grey, the others each in a colour and, since colour alone does
- * not tell them apart for everybody, with dashes of their own.
+ * The style of a policy's line: grey for doing nothing; the others each have a colour and, for readers who cannot
+ * distinguish the colours, dashes of their own.
  *
  * @param {readonly string[]} policies
  * @param {string} policy

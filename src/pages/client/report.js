@@ -315,8 +315,8 @@ function yesOrNo(value, tone = "plain") {
 }
 
 /**
- * Speaks with the host of an MCP App, in whose frame the page is: JSON-RPC over `postMessage`. Only the parts that a page needs
- * that shows the result of a tool: the package of the protocol would make the page ten times as large.
+ * Exchanges messages with the host of an MCP App that frames the page: JSON-RPC over `postMessage`. It has only the parts for
+ * showing the result of a tool: the package of the protocol would make the page ten times as large.
  *
  * @param {string} version
  * @param {(result: CallToolResult) => void} onResult

@@ -42,7 +42,7 @@ test("a session of another revision is not needed, and does no harm", async () =
 	expect(answer.headers).not.toHaveProperty("mcp-session-id");
 });
 
-test("a changed policy is told to each stream of news, and a server that ends ends the streams in order", async () => {
+test("a changed policy is sent to each stream of notifications, and a server closes the streams in order when it ends", async () => {
 	const { url, policySource, close } = await start({ shutdownMilliseconds: 60_000 });
 	const news = [await openNews(url), await openNews(url)];
 	policySource.change();
