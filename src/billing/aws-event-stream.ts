@@ -5,7 +5,7 @@ const preludeBytes = 12;
 const checksumBytes = 4;
 
 /**
- * Reads the events of Bedrock in AWS's binary stream, and passes each on as the JSON of Anthropic's API: a frame holds
+ * Reads the events of Bedrock in AWS's binary stream, and passes the JSON of each on. A frame holds it, or, for Anthropic's API,
  * `{"bytes": "<base64>"}` (https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html has the frames).
  * Skips a frame over `mostBytes`, and all after one that is none. Checksums are the client's to check.
  */
@@ -42,8 +42,9 @@ export function createAwsEventReader(take: (text: string) => void, mostBytes: nu
 
 function eventIn(payload: Buffer): string | undefined {
 	try {
-		const bytes = stringAt(objectOf(JSON.parse(payload.toString("utf8"))), "bytes");
-		return bytes && Buffer.from(bytes, "base64").toString("utf8");
+		const text = payload.toString("utf8");
+		const bytes = stringAt(objectOf(JSON.parse(text)), "bytes");
+		return bytes === undefined ? text : Buffer.from(bytes, "base64").toString("utf8");
 	} catch {
 		return undefined;
 	}

@@ -13,7 +13,7 @@ export function adviceOn({
 	readonly times?: number | undefined;
 }): string | undefined {
 	if (cause === "tools" && server !== undefined) return adviceOnServer(server, times ?? 1);
-	return advices[cause];
+	return advices.get(cause);
 }
 
 function adviceOnServer(server: string, times: number): string {
@@ -22,14 +22,16 @@ function adviceOnServer(server: string, times: number): string {
 	return `Your MCP server ${server} keeps changing its tool list (${times} times): fix its version, or switch it off where you can.`;
 }
 
-const advices: Readonly<Record<string, string | undefined>> = {
-	pause:
-		"Continue before the cache expires; `palimpsest proxy --keep-warm` keeps Anthropic's cache through short pauses.",
-	model: "Change the model at the start of a conversation, or ask the other model in a subagent.",
-	tools: "Choose tools and modes before a conversation starts: each change makes the provider write all of it again.",
-	system: "Keep the time, the date and whatever else changes out of the system prompt.",
-	prompt_start: "Change tools and settings before a conversation starts, and keep the time out of the system prompt.",
-	effort:
-		"Set the effort, the thinking and the format of answers at the start of a conversation; for Claude, send the first image then too.",
-	earlier_message: "Your program rewrites its own history: look for its setting that clears or trims old results.",
-};
+const advices = new Map<string, string>(
+	Object.entries({
+		pause:
+			"Continue before the cache expires; `palimpsest proxy --keep-warm` keeps Anthropic's cache through short pauses.",
+		model: "Change the model at the start of a conversation, or ask the other model in a subagent.",
+		tools: "Choose tools and modes before a conversation starts: each change makes the provider write all of it again.",
+		system: "Keep the time, the date and whatever else changes out of the system prompt.",
+		prompt_start: "Change tools and settings before a conversation starts, and keep the time out of the system prompt.",
+		effort:
+			"Set the effort, the thinking and the format of answers at the start of a conversation; for Claude, send the first image then too.",
+		earlier_message: "Your program rewrites its own history: look for its setting that clears or trims old results.",
+	}),
+);

@@ -107,7 +107,8 @@ function breakBetween(before: SeenRequest, now: SeenRequest, compared: Compariso
 	// The usual case: the conversation went on.
 	if (!isLoss(cached - read, cached)) return undefined;
 	const sentBefore = tokensOf(before.parts.sent);
-	const again = Math.min(1, tokensAgain(now.parts.sent, before.parts.sent) / Math.max(1, sentBefore)) * cached;
+	const ofHead = 1 + systemMessages(compared);
+	const again = Math.min(1, tokensAgain(now.parts.sent, before.parts.sent, ofHead) / Math.max(1, sentBefore)) * cached;
 	const tokens = Math.round(Math.min(again, promptTokens(now.usage)) - read);
 	if (!isLoss(tokens, cached)) return undefined;
 	const lost = (cause: BreakCause, detail: string, servers: readonly string[] = []): CacheBreak => {
@@ -116,7 +117,7 @@ function breakBetween(before: SeenRequest, now: SeenRequest, compared: Compariso
 	if (isCold) return lost("pause", pauseText(pause, terms));
 	if (before.model !== now.model) return lost("model", `${modelText(before.model)} → ${modelText(now.model)}`);
 	const scale = promptTokens(before.usage) / Math.max(1, sentBefore);
-	const headTokens = tokensOf(before.parts.sent.slice(0, 1 + systemMessages(compared))) * scale;
+	const headTokens = tokensOf(before.parts.sent.slice(0, ofHead)) * scale;
 	const mayEndAt = (place: number) => read <= place * someMore + leastTokens;
 	if (mayEndAt(headTokens)) {
 		const change = headChange(before.head, now.head);
@@ -165,12 +166,16 @@ function cachedBy(usage: Usage, { caching }: CacheTerms): number {
 	return caching === "asked" || cacheWrite > 0 ? cacheRead + cacheWrite : promptTokens(usage);
 }
 
-/** Tokens of the parts that were sent before, in any place. Most of a changed head comes again. */
-function tokensAgain(parts: readonly SizedPart[], before: readonly SizedPart[]): number {
+/**
+ * Tokens of the parts that were sent before, in any place. Most of a changed head, which is the first `ofHead` parts, comes
+ * again.
+ */
+function tokensAgain(parts: readonly SizedPart[], before: readonly SizedPart[], ofHead: number): number {
 	const known = new Set(before.map(({ key }) => key));
-	const [head, headBefore] = [parts[0], before[0]];
-	const ofHead = Math.min(head?.tokens ?? 0, headBefore?.tokens ?? 0);
-	return ofHead + tokensOf(parts.slice(1).filter(({ key }) => known.has(key)));
+	return parts.reduce((sum, { key, tokens }, at) => {
+		if (known.has(key)) return sum + tokens;
+		return at < ofHead ? sum + Math.min(tokens, before[at]?.tokens ?? 0) : sum;
+	}, 0);
 }
 
 /** The first message that was sent otherwise than before, and its place in our tokens. */

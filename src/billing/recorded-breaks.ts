@@ -3,6 +3,7 @@ import { type CallUsage, resultCharacters, type Transcript } from "../conversati
 import { modelName } from "../figures/line.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { type Pause, pausesOf } from "../masking/cache-time.ts";
+import { stepFactors } from "../masking/price-steps.ts";
 import { whole } from "../operations/window-words.ts";
 import { pricesOfModel } from "../tokens/model-prices.ts";
 import { type BreakCause, leavesReasoningOut } from "./cache-break.ts";
@@ -10,10 +11,17 @@ import { type SessionEvent, sessionEvents } from "./session-events.ts";
 
 /**
  * Why a recorded call read less from the cache. Beside the causes of a request that we see: `restart`: the program was started
- * again; `compaction`; `prompt_start`: the tools or the system prompt changed, or the program was started again with others;
+ * again; `compaction`; `rewind`: calls of a branch that was left came between; `prompt_start`: the tools or the system prompt changed, or the program was started again with others;
  * `reasoning`: the API left out that of earlier turns; `provider`: it did not find a cache that another call shows to be there.
  */
-export type RecordedCause = BreakCause | "restart" | "compaction" | "prompt_start" | "reasoning" | "provider";
+export type RecordedCause =
+	| BreakCause
+	| "restart"
+	| "compaction"
+	| "rewind"
+	| "prompt_start"
+	| "reasoning"
+	| "provider";
 
 export interface RecordedBreak {
 	/** The number of the call in its session, counted from 1. */
@@ -144,7 +152,8 @@ function causeOf(
 	return (
 		mediaFound(between, transcript) ??
 		reasoningLeftOut(between, transcript) ??
-		leftOut(between, event("fork")) ??
+		foundAs("rewind", event("fork")) ??
+		leftOut(between) ??
 		providerMiss(between, inTurns, transcript) ??
 		shrunkReasoning(between, transcript) ??
 		promptStart(between, inTurns) ??
@@ -196,9 +205,12 @@ function promptStart({ now, first }: Between, inTurns: () => CallsInTurns): Foun
 const fewestReliable = 20;
 const leastReliable = 0.98;
 
+function foundAs(cause: RecordedCause, event: SessionEvent | undefined): Found | undefined {
+	return event && { cause, detail: event.detail };
+}
+
 /** Whether earlier messages were taken out, as the sizes of the prompts show. */
-function leftOut({ before, now }: Between, fork: SessionEvent | undefined): Found | undefined {
-	if (fork) return { cause: "earlier_message", detail: fork.detail };
+function leftOut({ before, now }: Between): Found | undefined {
 	const fewer = before.usage.inputTokens - now.usage.inputTokens;
 	if (fewer <= 0 || isOpenAi(now.usage)) return undefined;
 	return { cause: "earlier_message", detail: `at least ${whole(fewer)} tokens of earlier messages were left out` };
@@ -215,20 +227,21 @@ function isFoundAgain({ before, now, next }: Pick<Between, "before" | "now" | "n
 /**
  * A call in the middle of a turn. Its prompt grew by at least the added text, and the next call read it whole: a program that
  * keeps its prompt from call to call does not change it for one call alone.
+ * The same where this call read more than the first prompt, so that neither the tools nor the system prompt have changed.
  */
 function providerMiss(between: Between, inTurns: () => CallsInTurns, transcript: Transcript): Found | undefined {
 	if (isFoundAgain(between)) return { cause: "provider", detail: "the next call read the earlier cache again" };
-	const { before, now, next } = between;
-	if (!next || now.isPrompt || isBreak(now.usage, next)) return undefined;
+	const { before, now, next, first } = between;
+	const isReadAgain = next !== undefined && !isBreak(now.usage, next);
+	const isDeep = now.usage.cachedTokens > first.usage.inputTokens;
+	if (now.isPrompt || !(isReadAgain || isDeep)) return undefined;
 	const grown = now.usage.inputTokens - before.usage.inputTokens;
 	if (grown < charsAdded(before, now, transcript) / mostCharsPerToken) return undefined;
 	const { all, kept, found } = inTurns();
 	// The program keeps its prompt in the middle of turns, as what most of those calls read shows.
 	if (kept + found < all * leastStable) return undefined;
-	return {
-		cause: "provider",
-		detail: "in the middle of a turn; the prompt only grew, and the next call read it again",
-	};
+	const sign = isReadAgain ? "the next call read it again" : "its tools and system prompt were read";
+	return { cause: "provider", detail: `in the middle of a turn; the prompt only grew, and ${sign}` };
 }
 
 type CallsInTurns = ReturnType<typeof callsInTurns>;
@@ -272,11 +285,12 @@ function isOpenAi({ model = "" }: CallUsage): boolean {
 	return /(?:^|\/)(?:gpt|o\d|codex)/.test(model);
 }
 
-function dollarsOf(tokens: number, { model, cacheSeconds = 0 }: CallUsage): number | undefined {
+function dollarsOf(tokens: number, { model, inputTokens, cacheSeconds = 0 }: CallUsage): number | undefined {
 	const prices = model === undefined ? undefined : pricesOfModel(model);
 	if (!prices?.dollars) return undefined;
 	const write = cacheSeconds >= 3_600 ? prices.writeForHour : prices.write;
-	return (tokens * Math.max(0, write - prices.read) * prices.dollars.input) / 1_000_000;
+	const { input: factor } = stepFactors(prices, inputTokens);
+	return (tokens * Math.max(0, write - prices.read) * factor * prices.dollars.input) / 1_000_000;
 }
 
 function duration(seconds: number): string {

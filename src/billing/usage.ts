@@ -33,14 +33,18 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	let hasDropped = false;
 	let cleared = nothingCleared;
 	let callsTools = false;
+	let hasFailed = false;
 	const take = (text: string) => {
 		// Anthropic's API lists the reasoning that it has left out, in the first event.
 		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
 		if (text.includes('"applied_edits"')) cleared = clearedIn(parsed(text)) ?? cleared;
+		const mayFail = text.includes('"error"');
 		// Most events are pieces of text.
-		if (!text.includes('"usage')) return;
+		if (!mayFail && !text.includes('"usage')) return;
 		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
-		found = merged(found, usageIn(parsed(text)));
+		const value = parsed(text);
+		hasFailed ||= mayFail && isError(value);
+		found = merged(found, usageIn(value));
 	};
 	const reader = type.startsWith("text/event-stream")
 		? eventReader(take)
@@ -74,6 +78,8 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		cleared: () => cleared,
 		/** Whether an answer of Anthropic's API ends with calls of tools. */
 		callsTools: () => callsTools,
+		/** Whether a provider or a gateway says in an answer of status 200 that it has failed. */
+		hasFailed: () => hasFailed,
 	};
 }
 
@@ -92,6 +98,12 @@ function clearedIn(value: unknown): Cleared | undefined {
 	const edits = objectsOf(applied).filter(({ type }) => /^clear_tool_uses_/.test(String(type)));
 	const sumOf = (key: string) => edits.reduce((sum, edit) => sum + tokensIn(edit[key]), 0);
 	return { results: sumOf("cleared_tool_uses"), tokens: sumOf("cleared_input_tokens") };
+}
+
+/** In an answer or an event of any API; Responses names it in the response of `response.failed`. */
+function isError(value: unknown): boolean {
+	const last = objectOf(Array.isArray(value) ? value.at(-1) : value);
+	return last.type === "error" || isJsonObject(last.error) || isJsonObject(objectOf(last.response).error);
 }
 
 function decoderOf(encoding: string) {
@@ -204,6 +216,7 @@ function usageOf(found: JsonObject, api: Api): Usage | undefined {
 
 /** `input_tokens` are those that were neither read nor written, unless an endpoint reports the tokens read in a field of its own. */
 function anthropicUsage(found: JsonObject): Usage | undefined {
+	if (found.inputTokens !== undefined) return converseUsage(found);
 	if (found.input_tokens === undefined) return undefined;
 	const output = tokensIn(found.output_tokens);
 	const write = tokensIn(found.cache_creation_input_tokens);
@@ -216,6 +229,16 @@ function anthropicUsage(found: JsonObject): Usage | undefined {
 		cacheWrite: write,
 		...hourOf(found.cache_creation, write),
 		output,
+	};
+}
+
+/** Of "Converse" (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html). */
+function converseUsage(found: JsonObject): Usage {
+	return {
+		input: tokensIn(found.inputTokens),
+		cacheRead: tokensIn(found.cacheReadInputTokens),
+		cacheWrite: tokensIn(found.cacheWriteInputTokens),
+		output: tokensIn(found.outputTokens),
 	};
 }
 

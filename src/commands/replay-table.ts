@@ -1,4 +1,5 @@
-import { alignColumns, endOf } from "../operations/report-text.ts";
+import { alignColumns } from "../operations/report-text.ts";
+import { endOf } from "../operations/text-width.ts";
 import { whole } from "../operations/window-words.ts";
 import type { MaskingFigures, PolicyFigures, PricingFigures, ReplayReport } from "../replaying/report.ts";
 import { shownName } from "./input-output.ts";

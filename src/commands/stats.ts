@@ -18,10 +18,11 @@ const day = 24 * 3_600_000;
 
 /** `palimpsest stats` */
 export async function stats({ days, by, breaks, json }: StatsOptions): Promise<void> {
-	const since = Date.now() - days * day;
-	if (breaks) return printBreaks({ days, since, json });
+	const until = Date.now();
+	const period = { since: until - days * day, until };
+	if (breaks) return printBreaks({ days, period, json });
 	const sums = startSums(by);
-	for await (const line of readFigures({ since })) sums.add(line);
+	for await (const line of readFigures(period)) sums.add(line);
 	const statistics = sums.end();
 	if (json) printJson({ days, grouped_by: by, ...statistics }, 2);
 	else show(statsText(statistics, { days, by }));
@@ -29,15 +30,15 @@ export async function stats({ days, by, breaks, json }: StatsOptions): Promise<v
 
 async function printBreaks({
 	days,
-	since,
+	period,
 	json,
 }: {
 	readonly days: number;
-	readonly since: number;
+	readonly period: { readonly since: number; readonly until: number };
 	readonly json: boolean | undefined;
 }): Promise<void> {
 	const found: BreakLine[] = [];
-	for await (const line of readFigures({ since })) if (line.kind === "break") found.push(line);
+	for await (const line of readFigures(period)) if (line.kind === "break") found.push(line);
 	const causes = sumBreaks(found).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
 	const timed = causes.map(({ last = 0, ...sum }) => ({ ...sum, last: new Date(last).toISOString() }));
 	if (json) printJson({ days, causes: timed }, 2);
@@ -61,10 +62,11 @@ function statsText(
 	const names = { day: "Day", project: "Project", program: "Program", model: "Model" };
 	const table = alignColumns([
 		[names[by], "requests", "tokens", "left out", "US dollars", "saved", "× raw"],
-		...rows.map((row) => [shownName(row.name), ...cellsOf(row)]),
+		// Results that were cut have no column.
+		...rows.filter((row) => row.requests + row.pings > 0).map((row) => [shownName(row.name), ...cellsOf(row)]),
 		["all", ...cellsOf(all)],
 	]);
-	return `${[`${period}: ${whole(all.requests)} requests`, "", ...table, "", ...notesOn(all, heldOut)].join("\n")}\n`;
+	return `${[`${period}: ${counted(all.requests, "request")}`, "", ...table, "", ...notesOn(all, heldOut)].join("\n")}\n`;
 }
 
 type Row = Statistics["all"];
@@ -77,7 +79,7 @@ function cellsOf(row: Row): string[] {
 		whole(tokens),
 		whole(leftOut),
 		isPriced ? dollars(usd + row.ping_usd) : "–",
-		isPriced ? dollars(saved) : "–",
+		saved === null ? "–" : dollars(saved),
 		ratio === null ? "–" : ratio.toFixed(2),
 	];
 }
@@ -107,11 +109,11 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 /** Requests that are never edited show the real bill of unedited requests, beside the estimate. */
 function comparison(all: FigureSums, heldOut: FigureSums): string {
 	const edited = all.requests - heldOut.requests;
-	const perRequest = (billed: number, requests: number) => whole(requests > 0 ? billed / requests : 0);
-	return `Held out: ${whole(heldOut.requests)} requests billed ${perRequest(heldOut.billed, heldOut.requests)} tokens each, the other ${whole(edited)} ${perRequest(all.billed - heldOut.billed, edited)}.`;
+	const others = edited > 0 ? `, the other ${whole(edited)} ${whole((all.billed - heldOut.billed) / edited)}` : "";
+	return `Held out: ${counted(heldOut.requests, "request")} billed ${whole(heldOut.billed / heldOut.requests)} tokens each${others}.`;
 }
 
 function dollars(value: number): string {
 	const digits = Math.abs(value) >= 100 ? 0 : 2;
-	return value.toFixed(digits);
+	return value.toFixed(digits).replace(/^-(0\.?0*)$/, "$1");
 }

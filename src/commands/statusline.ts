@@ -40,7 +40,7 @@ async function figuresOfToday(now: number): Promise<Today> {
 	let saved = 0;
 	let last: Today["last"];
 	try {
-		for await (const line of readFigures({ since: midnight })) {
+		for await (const line of readFigures({ since: midnight, until: now })) {
 			if (line.kind === "ping") saved -= line.usd ?? 0;
 			if (line.kind !== "request") continue;
 			if (line.usd !== undefined && line.usd_unedited !== undefined) saved += line.usd_unedited - line.usd;
@@ -91,15 +91,21 @@ const tailBytes = 256 * 1024;
 
 function lastAnswerIn(file: string): Pick<Shown, "answered" | "cacheMinutes"> {
 	try {
-		const answer = endOf(file)
-			.split("\n")
-			.findLast((line) => line.includes('"type":"assistant"') && line.includes('"usage"'));
-		const time = Date.parse(/"timestamp":"(?<time>[^"]{10,40})"/.exec(answer ?? "")?.groups?.time ?? "");
-		const isHour = /"ephemeral_1h_input_tokens":[1-9]/.test(answer ?? "");
+		const answers = endOf(file).split("\n").filter(isAnswer);
+		const time = Date.parse(/"timestamp":"(?<time>[^"]{10,40})"/.exec(answers.at(-1) ?? "")?.groups?.time ?? "");
+		// An answer that wrote nothing tells no lifetime.
+		const written = answers.findLast((line) => /"ephemeral_(?:1h|5m)_input_tokens":[1-9]/.test(line));
+		const isHour = /"ephemeral_1h_input_tokens":[1-9]/.test(written ?? "");
 		return Number.isNaN(time) ? {} : { answered: time, cacheMinutes: isHour ? 60 : 5 };
 	} catch {
 		return {};
 	}
+}
+
+/** Of the provider to the main conversation. Claude Code notes an error as an answer of its own. */
+function isAnswer(line: string): boolean {
+	const isOther = line.includes('"isSidechain":true') || line.includes('"model":"<synthetic>"');
+	return line.includes('"type":"assistant"') && line.includes('"usage"') && !isOther;
 }
 
 function endOf(file: string): string {
@@ -122,7 +128,8 @@ function lineOf(
 	const passed = tokens === undefined ? undefined : steps.findLast((over) => tokens > over);
 	const next = tokens === undefined ? undefined : steps.find((over) => tokens <= over);
 	const of = window === undefined ? "" : ` of ${thousands(window)} (${Math.round((100 * (tokens ?? 0)) / window)} %)`;
-	const left = answered === undefined ? undefined : (cacheMinutes ?? prices?.minutes ?? 5) - (now - answered) / 60_000;
+	const lives = cacheMinutes ?? prices?.minutes ?? 5;
+	const left = answered === undefined ? undefined : lives - Math.max(0, now - answered) / 60_000;
 	return [
 		...(tokens === undefined ? [] : [`context ${thousands(tokens)}${of}`]),
 		...(passed === undefined ? [] : [`over the price step at ${thousands(passed)}`]),

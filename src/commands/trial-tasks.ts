@@ -26,7 +26,9 @@ export async function findTasks(given: string): Promise<{ tasks: readonly TrialT
 	const root = path.resolve(given);
 	const entries = await readdir(root, { withFileTypes: true }).catch(() => []);
 	const isOne = entries.some(({ name }) => name === "prompt.md");
-	const inside = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(root, name));
+	const inside = entries
+		.filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+		.map(({ name }) => path.join(root, name));
 	const [tasks, notRun]: [TrialTask[], NotRun[]] = [[], []];
 	for (const folder of isOne ? [root] : inside.sort()) {
 		const found = await taskIn(folder).catch((error: unknown) => `its files cannot be read (${codeOf(error)})`);
@@ -38,10 +40,12 @@ export async function findTasks(given: string): Promise<{ tasks: readonly TrialT
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** A text says why it cannot be run. A folder without a prompt is not a task. */
+/** A text says why it cannot be run. A folder without a prompt and without a check is not a task. */
 async function taskIn(folder: string): Promise<TrialTask | string | undefined> {
+	// A link may name a file.
+	if (!(await stat(folder)).isDirectory()) return undefined;
 	const text = await readFile(path.join(folder, "prompt.md"), "utf8").catch(undefinedIfAbsent);
-	if (text === undefined) return undefined;
+	if (text === undefined) return (await isThere(path.join(folder, "check"))) ? "prompt.md is missing" : undefined;
 	const prompt = text.trim();
 	const problem = await problemOf(folder, prompt);
 	return problem ?? { name: path.basename(folder), folder, prompt, hash: await hashOf(folder) };
@@ -52,8 +56,13 @@ async function problemOf(folder: string, prompt: string): Promise<string | undef
 	if (prompt.startsWith("-")) return "prompt.md begins with a dash, which programs read as an option";
 	if (!(await isExecutable(path.join(folder, "check")))) return "check is missing or not executable (chmod +x check)";
 	const setup = path.join(folder, "setup");
-	const hasSetup = (await stat(setup).catch(undefinedIfAbsent)) !== undefined;
-	return hasSetup && !(await isExecutable(setup)) ? "setup is not executable (chmod +x setup)" : undefined;
+	return (await isThere(setup)) && !(await isExecutable(setup))
+		? "setup is not executable (chmod +x setup)"
+		: undefined;
+}
+
+async function isThere(file: string): Promise<boolean> {
+	return (await stat(file).catch(undefinedIfAbsent)) !== undefined;
 }
 
 async function isExecutable(file: string): Promise<boolean> {
@@ -97,12 +106,12 @@ export async function makeTree(
 	try {
 		await mkdir(copy, { recursive: true });
 		const tree = path.join(folder, "tree");
-		if (await stat(tree).catch(undefinedIfAbsent)) await cp(tree, copy, { recursive: true, verbatimSymlinks: true });
+		if (await isThere(tree)) await cp(tree, copy, { recursive: true, verbatimSymlinks: true });
 	} catch (error) {
 		return `its tree cannot be copied (${codeOf(error)})`;
 	}
 	const setup = path.join(folder, "setup");
-	if (!(await stat(setup).catch(undefinedIfAbsent))) return undefined;
+	if (!(await isThere(setup))) return undefined;
 	const ran = await runScript(setup, { cwd: copy, ...limits });
 	return ran.kind === "ended"
 		? ran.code === 0

@@ -128,7 +128,7 @@ function runText({ task, arm, trial, ...measured }: PlannedRun & Measured): stri
 	const { outcome, seconds, requests, usd, unpriced_requests: unpriced } = measured;
 	const dollars = unpriced > 0 ? "no dollars known" : `${usd.toFixed(4)} US dollars`;
 	const ended = outcome.replaceAll("_", " ");
-	return `${task}, ${arm}, trial ${trial}: ${ended}, ${seconds} seconds, ${requests} requests, ${dollars}`;
+	return `${task}, ${arm}, trial ${trial}: ${ended}, ${seconds.toFixed(1)} seconds, ${requests} ${requests === 1 ? "request" : "requests"}, ${dollars}`;
 }
 
 /** A run may pass the budget, and none is started behind it. */

@@ -30,9 +30,8 @@ export function sumBreaks(breaks: readonly SummedBreak[]) {
 	return causes.sort((one, other) => other.usd - one.usd || other.tokens - one.tokens);
 }
 
-/** A line of a newer version may hold anything there. */
 function serversOf(breaks: readonly SummedBreak[]) {
-	const named = breaks.flatMap(({ servers }) => (Array.isArray(servers) ? (servers as readonly string[]) : []));
+	const named = breaks.flatMap(({ servers = [] }) => servers);
 	const found = Array.from(
 		groupBy(named, (server) => server),
 		([server, own]) => ({ server, breaks: own.length }),

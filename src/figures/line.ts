@@ -88,7 +88,10 @@ export function writeLine(line: FigureLine): string {
 	return JSON.stringify(Object.fromEntries(entries.map(([name, value]) => [name, short(name, value)])));
 }
 
-/** `undefined` for a line that was cut off, and for a kind that a newer version writes. */
+/**
+ * `undefined` for a line that was cut off or damaged, and for a kind that a newer version writes. What is optional and has
+ * another form counts as absent.
+ */
 export function readLine(text: string): FigureLine | undefined {
 	let value: unknown;
 	try {
@@ -96,7 +99,7 @@ export function readLine(text: string): FigureLine | undefined {
 	} catch {
 		return undefined;
 	}
-	if (!isJsonObject(value) || typeof value.at !== "number") return undefined;
+	if (!isJsonObject(value) || !isAmount(value.at) || value.at > latestTime) return undefined;
 	switch (value.kind) {
 		case "request":
 			return withNumbers(value, ["input", "read", "write", "output", "left_out", "billed"]);
@@ -161,8 +164,26 @@ function short(name: string, value: unknown): unknown {
 	return name.startsWith("usd") ? Number(value.toPrecision(digitsOfDollars)) : Math.round(value);
 }
 
+/** The last time that a `Date` can hold. */
+const latestTime = 8.64e15;
+
+function isAmount(value: unknown): value is number {
+	return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
+
+/** What a line may have, and its form. */
+const optional = new Map<string, (value: unknown) => boolean>([
+	...["unedited", "usd", "usd_unedited", "decisions"].map((name) => [name, isAmount] as const),
+	...["program", "project", "model", "undecided"].map((name) => [name, isText] as const),
+	["servers", (value) => Array.isArray(value) && value.every(isText)],
+]);
+
 function withNumbers(value: JsonObject, names: readonly string[]): FigureLine | undefined {
 	const numbers = names.map((name) => [name, value[name] ?? 0] as const);
-	const isSound = numbers.every(([, number]) => Number.isFinite(number));
-	return isSound ? ({ ...value, ...Object.fromEntries(numbers) } as unknown as FigureLine) : undefined;
+	if (!numbers.every(([, number]) => isAmount(number))) return undefined;
+	const sound: Record<string, unknown> = { ...value, ...Object.fromEntries(numbers) };
+	for (const [name, isSound] of optional) if (sound[name] !== undefined && !isSound(sound[name])) delete sound[name];
+	return sound as unknown as FigureLine;
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
 import { undefinedIfAbsent } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
 import { type Figure, type FigureLine, folderName, programName, projectName, readLine, writeLine } from "./line.ts";
@@ -64,23 +65,38 @@ export function openFigures({
 	};
 }
 
-/** The lines since a time, the oldest day first. Lines that a crash cut off are left out. */
+/**
+ * The lines of a period, the oldest day first. Lines that a crash cut off are left out. Throws PalimpsestError
+ * `unreadable_file`.
+ */
 export async function* readFigures({
 	since,
+	until = Number.POSITIVE_INFINITY,
 	folder = figuresFolder(),
 }: {
 	/** In ms since 1970. */
 	readonly since: number;
+	/** A clock that was wrong has left lines of later days. */
+	readonly until?: number;
 	readonly folder?: string;
 }): AsyncGenerator<FigureLine> {
-	for (const name of await dayFiles(folder)) {
-		if (name < nameOf(since)) continue;
-		const text = await readFile(path.join(folder, name), "utf8").catch(undefinedIfAbsent);
+	const first = nameOf(Math.max(0, since));
+	for (const name of await dayFiles(folder).catch(refuseUnreadable(folder))) {
+		if (name < first) continue;
+		const file = path.join(folder, name);
+		const text = await readFile(file, "utf8").catch(undefinedIfAbsent).catch(refuseUnreadable(file));
 		for (const one of (text ?? "").split("\n")) {
 			const line = one === "" ? undefined : readLine(one);
-			if (line && line.at >= since) yield line;
+			if (line && line.at >= since && line.at <= until) yield line;
 		}
 	}
+}
+
+function refuseUnreadable(name: string): (cause: NodeJS.ErrnoException) => never {
+	return (cause) => {
+		const message = `Cannot read figures in ${name}: ${cause.code ?? cause.message}.`;
+		throw new PalimpsestError("unreadable_file", message, { cause });
+	};
 }
 
 /** Each line begins with its line break: one that was cut off does not take the next with it. */

@@ -116,7 +116,8 @@ function withSavings(sums: FigureSums) {
 		...sums,
 		/** The bill with its pings, by the unedited one; `null` if that is unknown for all requests. */
 		ratio: compared_unedited > 0 ? (compared_billed + ping_billed) / compared_unedited : null,
-		usd_saved: compared_usd_unedited - compared_usd - ping_usd,
+		/** Less the pings; `null` if the unedited dollars are unknown for all requests. */
+		usd_saved: compared_usd_unedited > 0 ? compared_usd_unedited - compared_usd - ping_usd : null,
 	};
 }
 

@@ -14,6 +14,7 @@ import {
 } from "../json-text/value.ts";
 import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { linkBlock, linkCaller, linkTo } from "./block-links.ts";
+import { messageUsage } from "./cline-ui.ts";
 import {
 	contentPart,
 	type Format,
@@ -118,9 +119,9 @@ function compactionIn({ content }: JsonObject): number {
 
 /** Reads one message. `paths` names the values to remove with it, if it is part of a record. */
 export function readAnthropicMessage(message: JsonObject, path: Path, paths: readonly Path[] = [path]): MessageDraft {
-	// Cline and Roo Code add this field to messages of the API.
+	// Cline and Roo Code add the time to messages of the API, and Cline since version 3 the usage of an answer.
 	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths).setTime(timeAt(message, "ts"));
-	return draft.readParts(message.content, childPath(path, "content"), readBlock);
+	return draft.setUsage(messageUsage(message)).readParts(message.content, childPath(path, "content"), readBlock);
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {

@@ -2,8 +2,8 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import type { CallUsage, Message } from "../conversation/transcript.ts";
-import { listOf, numberAt, stringAt, timeAt } from "../json-text/value.ts";
-import { cacheApartUsage } from "./answer.ts";
+import { listOf, numberAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
+import { cacheApartUsage, cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, opaque, type ToolContent, textContent } from "./parts.ts";
@@ -124,6 +124,12 @@ function said(text: string, path: Path, record: JsonObject): MessageDraft {
 		draft.mediaTokens += readMedia({ path, provider: "any", kind: "image", data }).tokens;
 	}
 	return draft;
+}
+
+/** Of a message that Cline keeps in the form of Anthropic's API. */
+export function messageUsage({ metrics, modelInfo }: JsonObject) {
+	const { inputTokens: input, cacheReadTokens: cached } = objectOf(metrics);
+	return cacheIncludedUsage({ input, cached, model: objectOf(modelInfo).id });
 }
 
 function usageOf({ tokensIn: input, cacheReads: cacheRead, cacheWrites: cacheWrite }: JsonObject) {

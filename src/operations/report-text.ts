@@ -1,6 +1,7 @@
 import { countingWords } from "./count.ts";
 import type { ContextReport } from "./report.ts";
 import type { PresetOutcome } from "./report-presets.ts";
+import { columnsOf, endOf } from "./text-width.ts";
 import {
 	counted,
 	groupName,
@@ -26,7 +27,9 @@ export function contextText(report: ContextReport, style: ContextTextStyle & { r
 	const { tokens, biggest_results, by_part, unrecorded_tokens, masking, notes } = report;
 	const head = summary(report, how);
 	const foot = [maskingWords(masking, tokens), ...presetWords(report)].flatMap((words) => wrapped(words, how.columns));
-	const rows = linesOfScreen - head.length - foot.length - 2;
+	const notesText = notes.flatMap((note) => wrapped(note, how.columns));
+	const ofNotes = notesText.length === 0 ? 0 : notesText.length + 1;
+	const rows = linesOfScreen - head.length - foot.length - ofNotes - 2;
 	const blocks = [
 		head.join("\n"),
 		windowTable({ by_part, tokens, unrecorded_tokens }, { ...how, rows }),
@@ -36,12 +39,12 @@ export function contextText(report: ContextReport, style: ContextTextStyle & { r
 		if (biggest_results.length > 0) blocks.push(biggestTable(report, how));
 		blocks.push(presetTable(report, how), legend(report));
 	}
-	if (notes.length > 0) blocks.push(notes.join("\n"));
+	if (notesText.length > 0) blocks.push(notesText.join("\n"));
 	return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
 }
 
 const linesOfScreen = 24;
-const fewestGroups = 4;
+const fewestGroups = 1;
 
 /**
  * The parts of a window, with the tools by server and the results by tool in as many lines as are left of `rows`. Every face
@@ -84,6 +87,7 @@ export function windowTable(
 /** The largest groups of a part, and the sum of the others. */
 function folded(part: PartShare["part"], groups: PartShare["groups"], most: number) {
 	const isResults = part === "tool_results";
+	if (most === 0) return [];
 	const shown = groups.length <= most ? groups : groups.slice(0, most - 1);
 	const rest = groups.slice(shown.length);
 	const sum = (key: "tokens" | "count" | "freed_tokens") => rest.reduce((all, one) => all + one[key], 0);
@@ -117,13 +121,13 @@ function wrapped(text: string, columns: number): string[] {
 	const lines: string[] = [];
 	for (const word of text.split(" ")) {
 		const last = lines.at(-1);
-		if (last === undefined || last.length + 1 + word.length > columns) lines.push(word);
+		if (last === undefined || columnsOf(last) + 1 + columnsOf(word) > columns) lines.push(word);
 		else lines[lines.length - 1] = `${last} ${word}`;
 	}
 	return lines;
 }
 
-const columnsOfFiles = 100;
+const columnsOfFiles = 80;
 const mostColumns = 140;
 
 /** ASCII for `NO_COLOR` (https://no-color.org), in a `dumb` terminal and without a terminal. */
@@ -144,10 +148,10 @@ function summary(report: ContextReport, { columns, bars }: ContextTextStyle): st
 	const of = `${counted(messages, "message")}, ${counted(tool_turns, "tool turn")}`;
 	const step = priceStepWords(tokens, price_steps);
 	const lines = [
-		`${model === null ? "" : `${onOneLine(model)}: `}${whole(tokens)} tokens, ${of}`,
+		`${model === null ? "" : `${endOf(onOneLine(model), columnsOfFiles - 1)}: `}${whole(tokens)} tokens, ${of}`,
 		`tokens ${countingWords(report)}`,
 		...(step === undefined ? [] : [step]),
-	];
+	].flatMap((line) => wrapped(line, Math.max(columns, columnsOfFiles)));
 	if (window === null || budget === null)
 		return [...lines, "The context window is not known: name the model, or give the window."];
 	const room = budget - tokens;
@@ -228,7 +232,8 @@ function onOneLine(text: string): string {
 	return text
 		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
 		.trim()
-		.slice(0, 80);
+		.slice(0, 80)
+		.toWellFormed();
 }
 
 interface TextTable extends ContextTextStyle {
@@ -249,15 +254,15 @@ function textTable(table: TextTable): string {
 		endOf(name, longestName),
 		...cells,
 	]);
-	const last = headings.length - 1;
-	const written = alignColumns(lines, (index) => index === 0 || (endsWithText && index === last));
 	if (endsWithText) {
-		const start = (written[0]?.length ?? 0) - Math.max(...lines.map((cells) => cells[last]?.length ?? 0));
-		const cut = (line: string) =>
-			line.slice(0, start) + endOf(line.slice(start).trimEnd(), Math.max(2, columns - start));
-		return written.map((line) => cut(line).trimEnd()).join("\n");
+		const starts = alignColumns(lines.map((cells) => cells.slice(0, -1)));
+		const room = Math.max(2, columns - columnsOf(starts[0] ?? "") - gap.length);
+		return starts
+			.map((start, index) => `${start}${gap}${endOf(lines[index]?.at(-1) ?? "", room)}`.trimEnd())
+			.join("\n");
 	}
-	const length = written[0]?.length ?? 0;
+	const written = alignColumns(lines);
+	const length = columnsOf(written[0] ?? "");
 	const [least, ...others] = spare;
 	if (length > columns && least !== undefined) {
 		const column = headings.indexOf(least);
@@ -269,18 +274,15 @@ function textTable(table: TextTable): string {
 	return written.map((line, index) => (line + gap + barOf(rows[index - 1]?.part)).trimEnd()).join("\n");
 }
 
-/** Cuts at the beginning, because paths differ at their ends. */
-export function endOf(text: string, longest: number): string {
-	return text.length <= longest ? text : `…${text.slice(1 - longest)}`;
-}
-
 export function alignColumns(
 	rows: readonly (readonly string[])[],
 	isText: (index: number) => boolean = (index) => index === 0,
 ): string[] {
-	const widths = rows[0]?.map((_, index) => Math.max(...rows.map((cells) => cells[index]?.length ?? 0))) ?? [];
-	const padded = (cell: string, index: number) =>
-		isText(index) ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0);
+	const widths = rows[0]?.map((_, index) => Math.max(...rows.map((cells) => columnsOf(cells[index] ?? "")))) ?? [];
+	const padded = (cell: string, index: number) => {
+		const spaces = " ".repeat((widths[index] ?? 0) - columnsOf(cell));
+		return isText(index) ? cell + spaces : spaces + cell;
+	};
 	return rows.map((cells) => cells.map(padded).join(gap));
 }
 

@@ -42,7 +42,7 @@ function figures(totals: ProxyTotals): string[] {
 		`${formatCount(tokensSent)} tokens sent`,
 		`${formatCount(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [`${formatCount(untoldRequests)} requests without a known unedited bill`] : []),
+		...(untoldRequests > 0 ? [`${counted(untoldRequests, "request")} without a known unedited bill`] : []),
 		...reservations(totals),
 	];
 }

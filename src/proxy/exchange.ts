@@ -53,7 +53,8 @@ export async function pass(asked: Asked, exchange: Exchange, undecided?: PassedR
 	ledger.count("passed");
 	const answer = await askOrRefuse(asked, exchange);
 	if (!answer) return;
-	const reader = route.kind === "edited" ? readUsage(answer, route.api) : undefined;
+	const isBilled = route.kind === "edited" || (route.kind === "passed" && route.model !== undefined);
+	const reader = isBilled ? readUsage(answer, route.api) : undefined;
 	await passOn(answer, response, reader?.push);
 	const usage = await reader?.end();
 	if (!usage) return;
@@ -228,6 +229,11 @@ async function passAndBill(
 	await passOn(answer, response, reader.push);
 	const usage = await reader.end();
 	if (reader.hasDroppedReasoning()) accounts.learn(upstream.origin, asked.headers);
+	// Nobody is known to have billed it.
+	if (!usage && reader.hasFailed()) {
+		ledger.count("failed");
+		return undefined;
+	}
 	if (composed?.branch && usage) {
 		const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
 		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());

@@ -180,6 +180,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			if (account.wasEdited && raw.isUnexplained) claimNothing(account);
 			const { isTold } = account;
 			const billedUnedited = account.wasEdited ? raw.billed : billed;
+			const tokensSent = real ?? counted * scale;
 			const wholePrompt = Math.max(real ?? 0, tokensOf(unedited) * scale);
 			const usd = dollarsOf(billed + (usage ? outputBill(usage, terms) : 0), terms);
 			const usdUnedited = isTold
@@ -187,8 +188,8 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				: undefined;
 			const sums = {
 				requests: 1,
-				tokens_sent: Math.round(real ?? counted),
-				tokens_left_out: wasEdited ? Math.max(0, Math.round(tokensOf(unedited) * scale - (real ?? counted))) : 0,
+				tokens_sent: Math.round(tokensSent),
+				tokens_left_out: wasEdited ? Math.max(0, Math.round(tokensOf(unedited) * scale - tokensSent)) : 0,
 				output_tokens: usage?.output ?? 0,
 				cache_read_tokens: usage?.cacheRead ?? 0,
 				cache_write_tokens: usage?.cacheWrite ?? 0,

@@ -68,9 +68,9 @@ export function livePages({
 			const length = Buffer.byteLength(body);
 			response.writeHead(status, {
 				...headers,
-				...more,
 				"Content-Type": `${type}; charset=utf-8`,
 				"Content-Length": length,
+				...more,
 			});
 			response.end(method === "HEAD" ? undefined : body);
 			return true;
@@ -96,7 +96,8 @@ export function livePages({
 			else write();
 			return true;
 		}
-		if (rest === "metrics" && metrics) return answer(200, "text/plain", await metrics.text());
+		if (rest === "metrics" && metrics)
+			return answer(200, "text/plain", await metrics.text(), { "Content-Type": metrics.contentType });
 		if (rest === "") {
 			const status = ledger.status("");
 			const { html, policy } = await livePage({ status, withoutScript: textOf(status) });

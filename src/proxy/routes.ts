@@ -23,7 +23,7 @@ export interface Route {
 	readonly api: Api;
 	/** `edited`: its conversation may be edited. `counted`: the same for a request that only counts tokens. */
 	readonly kind: "edited" | "counted" | "passed";
-	/** Gemini and the clouds name the model in the path alone. */
+	/** Gemini and the clouds name the model in the path alone. A passed request that names one is billed. */
 	readonly model?: string | undefined;
 }
 
@@ -37,6 +37,8 @@ const codeAssist = /(?:^|\/)v1internal:(?:generateContent|streamGenerateContent)
 const vertex = /(?:^|\/)publishers\/anthropic\/models\/(?<model>[^/:]+)(?::|%3A)(?:rawPredict|streamRawPredict)$/i;
 /** "InvokeModel" and "InvokeModelWithResponseStream" (docs.aws.amazon.com/bedrock); the model may be an encoded ARN. */
 const bedrock = /(?:^|\/)model\/(?<model>[^/]+)\/(?:invoke|invoke-with-response-stream)$/;
+/** "Converse" and "ConverseStream". */
+const converse = /(?:^|\/)model\/(?<model>[^/]+)\/converse(?:-stream)?$/;
 /** What Bedrock serves beside it. */
 const besideBedrock = /(?:^|\/)(?:model\/[^/]+\/[\w-]+|inference-profiles(?:\/.*)?|foundation-models(?:\/.*)?)$/;
 
@@ -70,6 +72,8 @@ function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): R
 		if (ofVertex !== undefined) return to("vertex", "edited", decoded(ofVertex));
 		const ofBedrock = bedrock.exec(pathname)?.groups?.model;
 		if (ofBedrock !== undefined) return to("bedrock", "edited", decoded(ofBedrock));
+		const ofConverse = converse.exec(pathname)?.groups?.model;
+		if (ofConverse !== undefined) return to("bedrock", "passed", decoded(ofConverse));
 	}
 	return besideBedrock.test(pathname) ? to("bedrock", "passed") : to(apiOf(pathname, headers), "passed");
 }

@@ -195,10 +195,11 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	response.on("close", () => left.abort());
 	const asked = { method, path, rawHeaders, signal: left.signal };
 	const exchange = { ...running, response, route, upstream: upstreams.get(route.upstream) as Upstream };
-	const passStream = (stream: Readable, undecided: "signed" | "large") =>
+	const passStream = (stream: Readable, undecided: "signed" | "large" | undefined) =>
 		pass({ ...asked, body: { stream } }, exchange, undecided).finally(() => void stream.destroy());
-	if (route.kind !== "passed" && isSigned(headers)) ledger.withoutDecision("signed");
-	if (route.kind === "passed" || isSigned(headers)) return passStream(bodyStream(request), "signed");
+	const undecided = route.kind !== "passed" && isSigned(headers) ? "signed" : undefined;
+	if (undecided) ledger.withoutDecision(undecided);
+	if (route.kind === "passed" || undecided) return passStream(bodyStream(request), undecided);
 	const read = await running.bodies.read(request).catch(() => undefined);
 	// The client left.
 	if (!read) return;

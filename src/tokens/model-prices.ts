@@ -11,7 +11,10 @@ import { type ModelPrices, pricesInTable, usualOutput, usualRead } from "./price
 export function pricesOfModel(model: string): ModelPrices | undefined {
 	if (model.length > longestName) return undefined;
 	const name = withoutProvider(/(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model);
-	return pricesInTable(name) ?? catalogued(model, name);
+	const found = pricesInTable(name) ?? catalogued(model, name);
+	if (!found || !isFree.test(model)) return found;
+	const { dollars: _, ...factors } = found;
+	return factors;
 }
 
 /** `[prices]` with those of a model. Prices that the policy sets itself stay. */
@@ -41,6 +44,9 @@ export function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: No
 
 /** Names come from requests. */
 const longestName = 200;
+
+/** A variant of OpenRouter: it costs nothing, so that no dollars of its model are told. */
+const isFree = /:free$/i;
 
 type Search = Awaited<ReturnType<typeof loadCatalogue>>;
 

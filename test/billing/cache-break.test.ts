@@ -129,6 +129,17 @@ describe("the cache of a conversation", () => {
 		});
 	});
 
+	it("broke with nearly all of a system prompt that is a message", () => {
+		const system = { ...head, system: head.system.replace("28", "29") };
+		const roleOf = (message: number) => (message === 0 ? "system" : message % 2 === 0 ? "assistant" : "user");
+		const found = compare(seenOf(22, { changed: 0 }, { head: system }), 0, {
+			terms: automatic,
+			roleOf,
+			keepsHead: false,
+		});
+		expect(found).toMatchObject({ cause: "system", tokens: all(20) });
+	});
+
 	it("names tools with their servers, and hashes anything that does not look like a name", () => {
 		const tools = [
 			{ name: "mcp__a b: the user's words__x", hash: "1" },

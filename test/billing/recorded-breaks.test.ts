@@ -173,6 +173,21 @@ describe("the breaks of a recorded session", () => {
 		// At the end nothing shows that the cache is there.
 		const last = calls.map((call, index) => (index === 11 ? { ...call, read: 8_000 } : call));
 		expect(causes(claudeSession(last))).toEqual([[12, "unknown", expect.stringMatching(/^in the middle of a turn/)]]);
+		// More than the first prompt was read.
+		const deep = calls.map((call, index) => (index === 11 ? { ...call, read: 30_000 } : call));
+		expect(causes(claudeSession(deep))).toEqual([
+			[12, "provider", expect.stringContaining("its tools and system prompt were read")],
+		]);
+	});
+
+	it("are of a rewind where the file has calls of a branch that was left", () => {
+		const usage = { input_tokens: 3, cache_read_input_tokens: 25_997, output_tokens: 20 };
+		const message = { role: "assistant", model: "claude-opus-4-5", content: [], usage };
+		const left = { type: "assistant", uuid: "x", parentUuid: "u4", sessionId: "s", message };
+		const next = { input: 26_500, read: 20_000, user: "Another way.", before: [left] };
+		expect(causes(claudeSession([...growing(4), next]))).toEqual([
+			[5, "rewind", "calls of another branch came between"],
+		]);
 	});
 
 	it("have the cause prompt_start if nothing was read at the start of a turn, and the provider keeps its cache within turns", () => {
@@ -211,5 +226,14 @@ describe("the breaks of a recorded session", () => {
 		expect(broken("claude-opus-4-5")).toMatchObject({ tokens: 18_000, usd: expect.closeTo(0.018 * 5 * 1.15, 6) });
 		expect(broken("claude-of-a-house-7")?.tokens).toBe(18_000);
 		expect(broken("some-claude")?.usd).toBeUndefined();
+		// Claude Haiku 5.5 costs five times as much over 100 000 tokens.
+		const large = growing(3, 98_000).map((call) => ({ ...call, model: "claude-haiku-5-5" }));
+		const { breaks } = recordedBreaks(
+			readConversation(
+				claudeSession([...large, { input: 104_000, read: 2_000, after: 400, model: "claude-haiku-5-5" }]),
+			),
+			300,
+		);
+		expect(breaks).toMatchObject([{ tokens: 100_000, usd: expect.closeTo(0.1 * 0.1 * 1.15 * 5, 6) }]);
 	});
 });

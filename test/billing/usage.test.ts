@@ -124,6 +124,11 @@ describe("the usage of an answer", () => {
 		expect(await streamed("anthropic", start, { type: "message_delta", usage: last })).toEqual(split(5, 100, 20));
 	});
 
+	it("of Bedrock's Converse is read", async () => {
+		const usage = { inputTokens: 5, cacheReadInputTokens: 100, cacheWriteInputTokens: 20, outputTokens: 10 };
+		expect(await whole("anthropic", { output: {}, usage })).toEqual(split(5, 100, 20));
+	});
+
 	it("of a stream with figures in the last event alone comes from that event", async () => {
 		const start = { type: "message_start", message: { usage: { input_tokens: 0, output_tokens: 0 } } };
 		const usage = { input_tokens: 5, cache_read_input_tokens: 100, output_tokens: 10 };

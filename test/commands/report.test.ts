@@ -27,7 +27,7 @@ describe("palimpsest report", () => {
 		expect(JSON.parse(json.text)).toEqual(JSON.parse(JSON.stringify(own)));
 		const { text, code, lines } = await report("chat.json", "--model", "gpt-4o");
 		expect([code, lines]).toEqual([0, []]);
-		expect(text).toBe(contextText(own, { columns: 100, bars: "ascii" }));
+		expect(text).toBe(contextText(own, { columns: 80, bars: "ascii" }));
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal takes for a command
 		expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 	});

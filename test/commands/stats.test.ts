@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openFigures } from "../../src/figures/store.ts";
@@ -81,4 +82,31 @@ it("stats --breaks sums why caches broke, with one line of advice where somethin
 	// A break is no request of its own.
 	const { all } = JSON.parse((await runHere(["stats", "--json"], { folder, environment })).text);
 	expect(all).toMatchObject({ requests: 1, tokens: 1 });
+});
+
+it("stats leaves out later days, shows no negative zero, and names a file that it cannot read", async () => {
+	const folder = await scratchFolder();
+	const [environment, figuresFolder] = [
+		{ XDG_STATE_HOME: join(folder, "state") },
+		join(folder, "state/palimpsest/figures"),
+	];
+	const run = (...parameters: string[]) => runHere(["stats", ...parameters], { folder, environment });
+	const later = Date.now() + 400 * 24 * 3_600_000;
+	const request = { kind: "request", input: 1, read: 0, write: 0, output: 1, left_out: 0, billed: 10 } as const;
+	openFigures({ keep: "all", folder: figuresFolder, now: () => later }).add(request);
+	expect((await run()).text).toContain("No figures of the last 30 days.");
+	openFigures({ keep: "all", folder: figuresFolder }).add({
+		...request,
+		usd: 0.001,
+		usd_unedited: 0.0005,
+		held_out: true,
+	});
+	const { text } = await run("--days", "1000000000000");
+	expect(text).toMatch(/: 1 request$/m);
+	expect(text).toMatch(/^Held out: 1 request billed 10 tokens each\.$/m);
+	expect(text).toMatch(/^all +1 +1 +0 +0\.00 +0\.00 +–$/m);
+	await mkdir(join(figuresFolder, "2020-01-01.jsonl"));
+	const refused = await run("--days", "10000");
+	expect(refused).toMatchObject({ code: 1, lines: [expect.stringContaining("[unreadable_file]")] });
+	expect(refused.lines[0]).toContain("2020-01-01.jsonl: EISDIR");
 });

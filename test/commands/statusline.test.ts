@@ -54,6 +54,24 @@ it("statusline shows window, price step, cache and today's saving", async () => 
 	);
 });
 
+it("statusline times the cache by the last answer of the main conversation, for as long as its last write lives", async () => {
+	const { folder, line } = await machine();
+	const transcript = join(folder, "session.jsonl");
+	const answer = (minutesAgo: number, forHour: number, more = {}, model = "claude-opus-5-5") =>
+		JSON.stringify({
+			type: "assistant",
+			...more,
+			timestamp: new Date(Date.now() - minutesAgo * 60_000).toISOString(),
+			message: { model, usage: { cache_creation: { ephemeral_1h_input_tokens: forHour } } },
+		});
+	const others = [answer(2, 0, { isSidechain: true }), answer(1, 0, {}, "<synthetic>")];
+	await writeFile(transcript, [answer(30, 7), answer(10, 0), ...others].join("\n"));
+	expect((await line({ transcript_path: transcript })).text).toBe("cache warm for 50 min\n");
+	// The clock was put back.
+	await writeFile(transcript, answer(-30, 7));
+	expect((await line({ transcript_path: transcript })).text).toBe("cache warm for 60 min\n");
+});
+
 it("statusline leaves out missing values, and never fails", async () => {
 	const { line } = await machine();
 	for (const input of [

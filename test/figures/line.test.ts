@@ -34,11 +34,21 @@ describe("a line", () => {
 		expect(writeLine({ ...request, usd_unedited: 0.123456, decisions: 3 }).length * 500 * 400).toBeLessThan(50_000_000);
 	});
 
+	it("has what is optional only in its own form", () => {
+		const damaged = { ...request, model: 5, project: ["a"], usd: "0.5", unedited: null, usd_unedited: -1 };
+		const { model, project, usd, unedited, ...sound } = request;
+		expect(readLine(JSON.stringify(damaged))).toEqual(sound);
+		const broken = { kind: "break", at: 1, cause: "tools", tokens: 1 };
+		expect(readLine(JSON.stringify({ ...broken, servers: [1], usd: {} }))).toEqual(broken);
+	});
+
 	it.each([
 		["cut off", '{"at":1,"kind":"req'],
 		["of an unknown kind", '{"at":1,"kind":"other"}'],
 		["without a time", '{"kind":"ping"}'],
 		["with a number that is a text", '{"at":1,"kind":"ping","billed":"a lot"}'],
+		["with a number below 0", '{"at":1,"kind":"ping","billed":-1}'],
+		["of a time that no calendar has", '{"at":1e300,"kind":"ping"}'],
 		["of a break without a cause", '{"at":1,"kind":"break","tokens":1}'],
 		["that is no object", "[1]"],
 	])("that is %s is left out", (_, text) => {

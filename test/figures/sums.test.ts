@@ -37,7 +37,7 @@ describe("sums", () => {
 	it("claim nothing where nothing can be compared", () => {
 		const sums = startSums("day");
 		sums.add({ ...request, unedited: undefined, usd: undefined, usd_unedited: undefined });
-		expect(sums.end().all).toMatchObject({ ratio: null, usd_saved: 0, unpriced_requests: 1 });
+		expect(sums.end().all).toMatchObject({ ratio: null, usd_saved: null, unpriced_requests: 1 });
 	});
 
 	it.each([

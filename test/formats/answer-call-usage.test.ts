@@ -56,6 +56,15 @@ describe("other usages", () => {
 		expect(usageIn({ response: { usage: { prompt_tokens: 50 } } })).toBeUndefined();
 	});
 
+	it("of Cline are read from its messages", () => {
+		const answer = { role: "assistant", content: [{ type: "text", text: "a" }], ts: 1, modelInfo: { id: "m" } };
+		const messages = [
+			{ role: "user", content: "q" },
+			{ ...answer, metrics: { inputTokens: 90, cacheReadTokens: 60 } },
+		];
+		expect(usagesOf(messages)).toEqual([{ inputTokens: 90, cachedTokens: 60, model: "m" }]);
+	});
+
 	it("never have more cached tokens than tokens", () => {
 		expect(cacheIncludedUsage({ input: 5, cached: 9, model: undefined })).toEqual({ inputTokens: 5, cachedTokens: 5 });
 	});

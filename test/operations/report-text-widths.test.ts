@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ContextReport } from "../../src/operations/report.ts";
 import type { PresetOutcome } from "../../src/operations/report-presets.ts";
-import { alignColumns, contextText, endOf } from "../../src/operations/report-text.ts";
+import { alignColumns, contextText } from "../../src/operations/report-text.ts";
+import { endOf } from "../../src/operations/text-width.ts";
 import { whole } from "../../src/operations/window-words.ts";
 
 const outcome = (given: Partial<PresetOutcome>): PresetOutcome => ({

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ContextReport } from "../../src/operations/report.ts";
 import { contextText, styleOfStream } from "../../src/operations/report-text.ts";
+import { columnsOf } from "../../src/operations/text-width.ts";
+import { partsOfWindow } from "../../src/operations/window-words.ts";
 
 const report: ContextReport = {
 	model: "claude-sonnet-4-5",
@@ -204,6 +206,21 @@ describe("a context report as text", () => {
 		expect(linesOf(80, "none", { ...report, by_part: alone }).join()).not.toContain("built in");
 	});
 
+	it("has one screen of 24 lines and 80 columns with names and notes of any length", () => {
+		const groups = Array.from({ length: 60 }, (_, place) => {
+			return { name: `${"长".repeat(place)}${"n".repeat(200)}${place}`, tokens: 9, count: 1, freed_tokens: 0 };
+		});
+		const by_part = partsOfWindow.map((part) => ({ part, tokens: 9, groups: /^tool/.test(part) ? groups : [] }));
+		const model = "m".repeat(300);
+		const text = contextText(
+			{ ...report, model, by_part, notes: ["word ".repeat(30)] },
+			{ columns: 80, bars: "ascii" },
+		);
+		const lines = text.trimEnd().split("\n");
+		expect(lines.length).toBeLessThanOrEqual(24);
+		for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(80);
+	});
+
 	it("gives the tokens that masking frees, or the reason for none", () => {
 		const saidOf = (masking: ContextReport["masking"]) =>
 			linesOf(140, "none", { ...report, masking, presets: [] }).find(
@@ -248,10 +265,10 @@ describe("the style of a stream", () => {
 		const style = (stream: object, environment = {}) => Object.values(styleOfStream(stream, environment));
 		expect(style({ isTTY: true, columns: 72 })).toEqual([72, "blocks"]);
 		expect(style({ isTTY: true, columns: 300 })).toEqual([140, "blocks"]);
-		expect(style({ isTTY: true, columns: 0 })).toEqual([100, "blocks"]);
+		expect(style({ isTTY: true, columns: 0 })).toEqual([80, "blocks"]);
 		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "1" })).toEqual([72, "ascii"]);
 		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "" })).toEqual([72, "blocks"]);
 		expect(style({ isTTY: true, columns: 72 }, { TERM: "dumb" })).toEqual([72, "ascii"]);
-		expect(style({ columns: 72 })).toEqual([100, "ascii"]);
+		expect(style({ columns: 72 })).toEqual([80, "ascii"]);
 	});
 });

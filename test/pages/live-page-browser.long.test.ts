@@ -127,6 +127,12 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		const named = await open(liveStatus([liveConversation(3, hostile)]));
 		expect(await named.text("#subject")).toContain("alert(1)");
 		expect(named.complaints).toEqual([]);
+		// A long name leaves the figures beside it in view.
+		const long = { program: "p".repeat(40), folder: "f".repeat(60), model: "m".repeat(100) };
+		named.served.show(liveStatus([liveConversation(3, long)]));
+		await named.pass();
+		const figure = named.page.locator("#conversations tbody td").first();
+		await expect.poll(async () => (await figure.boundingBox())?.x, patience).toBeLessThan(500);
 		const empty = await open(liveStatus([]));
 		expect(await empty.page.locator("#empty").isVisible()).toBe(true);
 		empty.served.show(liveStatus([one]));

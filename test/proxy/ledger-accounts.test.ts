@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RequestLine } from "../../src/figures/line.ts";
 import { openFigures } from "../../src/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
+import { awsFrame } from "../support/stand-in-cloud.ts";
 import { early, linesIn, sendSettled, startPlayed } from "./played.ts";
 import { type Caches, type PlayedApi, playedApis, startBooks, untoldApi } from "./provider-books.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
@@ -87,6 +88,31 @@ it("the figures have requests that pass unread: signed ones, threads, and those 
 	const lines = await linesIn(folder, "request");
 	expect(lines.map(({ undecided }) => undecided)).toEqual(["signed", "thread", undefined]);
 	expect(lines[0]?.model).toContain("claude-haiku-5-5");
+});
+
+it("the figures have requests of Bedrock's Converse, which pass unread", async () => {
+	const folder = join(await scratchFolder(), "figures");
+	const usage = { inputTokens: 3, cacheReadInputTokens: 4_000, cacheWriteInputTokens: 600, outputTokens: 10 };
+	const session = await startPlayed({ figures: openFigures({ keep: "all", folder }) }, ({ path }, response) => {
+		const isStream = path.endsWith("-stream");
+		response.writeHead(200, { "Content-Type": isStream ? "application/vnd.amazon.eventstream" : "application/json" });
+		response.end(isStream ? awsFrame(JSON.stringify({ usage, metrics: {} }), "plain") : JSON.stringify({ usage }));
+	});
+	const proxy = await session.start({ upstreams: { bedrock: session.upstream.url } });
+	for (const path of ["converse", "converse-stream"])
+		await sendSettled(proxy, {
+			method: "POST",
+			path: `/model/us.anthropic.claude-opus-5-5-v1%3A0/${path}`,
+			body: "{}",
+		});
+	const line = { input: 3, read: 4_000, write: 600, output: 10, billed: 953, unedited: 953 };
+	const lines = await linesIn(folder, "request");
+	expect(lines).toMatchObject([line, line]);
+	expect(lines[0]).toMatchObject({
+		model: "us.anthropic.claude-opus-5-5-v1:0",
+		usd: expect.closeTo((953 + 50) * 4e-6, 8),
+	});
+	expect(lines.map(({ undecided }) => undecided)).toEqual([undefined, undefined]);
 });
 
 it("the figures of answers without a usage are estimates close to the provider's accounts", async () => {

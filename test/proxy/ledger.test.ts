@@ -185,6 +185,34 @@ describe("usage", () => {
 		expect(proxy.totals().tokensSent).toBeGreaterThan(2_000);
 		expect(proxy.totals().billed).toBeGreaterThan(2_000);
 	});
+
+	it("that an answer does not tell is estimated in the provider's tokens", async () => {
+		const answers = [{ usage: { prompt_tokens: 50_000 } }, {}];
+		const upstream = await startUpstream((_, response) => {
+			response.writeHead(200, { "Content-Type": "application/json" });
+			response.end(JSON.stringify(answers.shift()));
+		});
+		const proxy = await startProxyTo(upstream.url);
+		for (let time = 0; time < 2; time += 1) await send(proxy.url, requestOf("chat", turns.slice(0, 2)));
+		await until(() => proxy.totals().requests === 2);
+		expect(proxy.totals()).toMatchObject({ tokensSent: 100_000, tokensLeftOut: 0 });
+	});
+
+	it.each([
+		["anthropic", { type: "error", error: { type: "overloaded_error" } }],
+		["chat", { error: { code: "server_error" }, choices: [{ delta: { content: "" }, finish_reason: "error" }] }],
+		["responses", { type: "response.failed", response: { error: { code: "server_error" }, usage: null } }],
+		["responses", { type: "error", code: "server_error" }],
+		["gemini", { error: { code: 503, status: "UNAVAILABLE" } }],
+	] as const)("is none where an answer of %s with status 200 has failed: %j", async (api, error) => {
+		const upstream = await startUpstream((_, response) => {
+			response.writeHead(200, { "Content-Type": "text/event-stream" }).end(events(error));
+		});
+		const proxy = await startProxyTo(upstream.url);
+		await send(proxy.url, requestOf(api, turns.slice(0, 2)));
+		await until(() => proxy.totals().failed === 1);
+		expect(proxy.totals()).toMatchObject({ asked: 1, requests: 0, billed: 0 });
+	});
 });
 
 describe("held-out conversations", () => {

@@ -200,8 +200,8 @@ function betaFields(body: Json) {
 	return "context_management" in body ? refused("context_management: Extra inputs are not permitted") : undefined;
 }
 
-/** An event of AWS: lengths and their checksum, headers, payload, checksum of all. */
-export function awsFrame(data: string): Buffer {
+/** An event of AWS: lengths and their checksum, headers, payload, checksum of all. Only "Converse" sends JSON as it is. */
+export function awsFrame(data: string, form: "bytes" | "plain" = "bytes"): Buffer {
 	const headers = Buffer.concat(
 		[
 			[":event-type", "chunk"],
@@ -212,7 +212,8 @@ export function awsFrame(data: string): Buffer {
 			return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), about, Buffer.from(value)]);
 		}),
 	);
-	const payload = Buffer.from(JSON.stringify({ bytes: Buffer.from(data).toString("base64"), p: "abcdefgh" }));
+	const wrapped = JSON.stringify({ bytes: Buffer.from(data).toString("base64"), p: "abcdefgh" });
+	const payload = Buffer.from(form === "plain" ? data : wrapped);
 	const prelude = Buffer.alloc(8);
 	prelude.writeUInt32BE(16 + headers.length + payload.length, 0);
 	prelude.writeUInt32BE(headers.length, 4);

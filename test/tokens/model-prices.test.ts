@@ -99,6 +99,11 @@ describe("the prices of a model", () => {
 		expect(pricesOfModel(model)).toBeUndefined();
 	});
 
+	it("have no dollars for a variant that is free", () => {
+		const { dollars: _, ...factors } = pricesOfModel("deepseek/deepseek-chat-v3.1") as ModelPrices;
+		expect(pricesOfModel("deepseek/deepseek-chat-v3.1:free")).toEqual(factors);
+	});
+
 	it("are those of the catalogue for other models, once it is open", async () => {
 		expect(pricesOfModel("grok-4.5")).toBeUndefined();
 		await openCatalogue();
