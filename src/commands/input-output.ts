@@ -173,14 +173,13 @@ const largeInput = 16_000_000;
 
 /** JSON or the records of a session. Throws PalimpsestError `invalid_json`, `read_only`, and as `readInput` does. */
 export async function readDocument(file: string, maxBytes: number): Promise<TextDocument> {
-	const read = await readDocumentOrRecording(file, maxBytes);
-	if ("roots" in read) return read;
-	throw readOnly(file, read);
+	return editable(await readDocumentOrRecording(file, maxBytes), file);
 }
 
-function readOnly(file: string, read: Recording): PalimpsestError {
+function editable(read: TextDocument | Recording, file: string): TextDocument {
+	if ("roots" in read) return read;
 	const message = `${inputName(file)} is a recording (${read.kind}): count, report and replay can read it, but none of it can be edited. To edit its conversation, save it as a JSON file: a request body, or an export of the program.`;
-	return new PalimpsestError("read_only", message);
+	throw new PalimpsestError("read_only", message);
 }
 
 /**
@@ -188,9 +187,7 @@ function readOnly(file: string, read: Recording): PalimpsestError {
  * PalimpsestError as `readDocument` does.
  */
 export async function readSessionDocument(file: string, maxBytes: number): Promise<TextDocument> {
-	const read = await readSalvaged(file, maxBytes);
-	if ("roots" in read) return read;
-	throw readOnly(file, read);
+	return editable(await readSalvaged(file, maxBytes), file);
 }
 
 /** A conversation that is only read, also from a recording. Throws PalimpsestError `invalid_json`, and as `readInput` does. */

@@ -1,4 +1,5 @@
 import { PalimpsestError } from "../errors.ts";
+import { formatCount } from "../pages/replay-data.ts";
 import type { ProxyStatus } from "../proxy/ledger.ts";
 import { billText, frozenText, keptWarmText, undecidedText } from "../proxy/ledger-text.ts";
 import { listRunning, type RunningProxy, textFrom } from "../proxy/running.ts";
@@ -32,11 +33,10 @@ function headingOf({ address, pid, program, started }: RunningProxy): string {
 
 function linesOf(status: ProxyStatus): string[] {
 	const { requests, faults, undecided, kept_warm: keptWarm, edited, held_out: heldOut, conversations } = status;
-	const number = (value: number) => value.toLocaleString("en");
 	const line = (name: string, one: typeof edited) =>
-		`${name}: ${number(one.requests)} requests, tokens sent ${number(one.tokens_sent)}, left out ${number(one.tokens_left_out)}, billed ${billText(one)}`;
+		`${name}: ${formatCount(one.requests)} requests, tokens sent ${formatCount(one.tokens_sent)}, left out ${formatCount(one.tokens_left_out)}, billed ${billText(one)}`;
 	return [
-		`${number(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again in another form${requests.threads > 0 ? `, ${number(requests.threads)} threads passed` : ""}`,
+		`${formatCount(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again in another form${requests.threads > 0 ? `, ${formatCount(requests.threads)} threads passed` : ""}`,
 		`faults: ${Object.entries(faults)
 			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
 			.join(", ")}`,

@@ -127,7 +127,7 @@ async function warnIfUnusable(
 	}
 }
 
-export function upstreamsOf(given: readonly string[]): Upstreams {
+function upstreamsOf(given: readonly string[]): Upstreams {
 	const named = given.flatMap((one) => one.split(","));
 	return Object.fromEntries(
 		named.map((one) => {
@@ -154,9 +154,7 @@ interface LaunchOptions extends ArchiveCommandOptions {
  * terminal. The exit code is the program's own.
  */
 export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
-	const program = options.env
-		? anyProgram(name, options.env, upstreamsOf(options.upstream ?? []))
-		: knownProgram(name, options);
+	const program = programNamed(name, options);
 	const policy = continuousPolicy(await commandConfig(options));
 	if (options.dryRun) {
 		// Refuses a policy as the launch does, and touches no archive.
@@ -213,7 +211,12 @@ function keptFigures({ figures }: Policy, { private: isPrivate }: { readonly pri
 	return isPrivate && figures === "all" ? "private" : figures;
 }
 
-function knownProgram(name: string, { upstream }: LaunchOptions): LaunchedProgram {
+/** A program that is known here, or another one that `env` points at a proxy. Refuses wrong usage. */
+export function programNamed(
+	name: string,
+	{ env, upstream }: Pick<LaunchOptions, "env" | "upstream">,
+): LaunchedProgram {
+	if (env) return anyProgram(name, env, upstreamsOf(upstream ?? []));
 	if (upstream) refuseUsage("--upstream is for programs that --env points at the proxy");
 	const known = launchedPrograms.map((program) => program.name);
 	return launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);

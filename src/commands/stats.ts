@@ -3,7 +3,7 @@ import type { BreakLine } from "../figures/line.ts";
 import { readFigures } from "../figures/store.ts";
 import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
 import { alignColumns } from "../operations/report-text.ts";
-import { whole } from "../operations/window-words.ts";
+import { counted, whole } from "../operations/window-words.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 
@@ -111,10 +111,6 @@ function comparison(all: FigureSums, heldOut: FigureSums): string {
 	const edited = all.requests - heldOut.requests;
 	const others = edited > 0 ? `, the other ${whole(edited)} ${whole((all.billed - heldOut.billed) / edited)}` : "";
 	return `Held out: ${counted(heldOut.requests, "request")} billed ${whole(heldOut.billed / heldOut.requests)} tokens each${others}.`;
-}
-
-function counted(count: number, what: string): string {
-	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function dollars(value: number): string {

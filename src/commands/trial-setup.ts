@@ -2,16 +2,14 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { continuousPolicy, readPolicyFile } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
-import { anyProgram } from "../hosts/any-program.ts";
 import { enteredHooks, hookTarget } from "../hosts/hooks.ts";
-import type { LaunchedProgram } from "../hosts/host.ts";
-import { hookHosts, hosts, launchedPrograms } from "../hosts/hosts.ts";
+import { hookHosts, hosts } from "../hosts/hosts.ts";
 import { resolvePolicy, settingsLayer } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { say } from "./input-output.ts";
-import { upstreamsOf } from "./proxy.ts";
+import { programNamed } from "./proxy.ts";
 import type { TrialArm, TrialProgram } from "./trial-run.ts";
 import type { TrialTask } from "./trial-tasks.ts";
 import { refuseUnknown, refuseUsage } from "./usage.ts";
@@ -29,9 +27,8 @@ const promptWord = "{prompt}";
  * The program, and its arguments for a prompt: `{prompt}` among those of the user, else its own for a run without a terminal,
  * before them. Any other program reads the prompt on standard input. Refuses wrong usage.
  */
-export function programOf({ program: name, env, upstream }: ProgramOptions, given: readonly string[]): TrialProgram {
-	if (upstream && !env) refuseUsage("--upstream is for programs that --env points at the proxy");
-	const program = env ? anyProgram(name, env, upstreamsOf(upstream ?? [])) : knownProgram(name);
+export function programOf({ program: name, ...pointed }: ProgramOptions, given: readonly string[]): TrialProgram {
+	const program = programNamed(name, pointed);
 	const { headless } = program;
 	if (given.some((word) => word.includes(promptWord))) {
 		const parametersFor = (prompt: string) => given.map((word) => word.replaceAll(promptWord, () => prompt));
@@ -40,15 +37,10 @@ export function programOf({ program: name, env, upstream }: ProgramOptions, give
 	if (headless) {
 		return { program, parametersFor: (prompt) => [...headless(prompt), ...given], readsPrompt: false };
 	}
-	if (env) return { program, parametersFor: () => given, readsPrompt: true };
+	if (pointed.env) return { program, parametersFor: () => given, readsPrompt: true };
 	return refuseUsage(
 		`how ${program.title} takes a prompt without a terminal is not known here: name its arguments, with {prompt} among them, after --`,
 	);
-}
-
-function knownProgram(name: string): LaunchedProgram {
-	const known = launchedPrograms.map((program) => program.name);
-	return launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
 }
 
 /** `raw`, `palimpsest` (the policy in force), `PRESET`, `PRESET:THRIFT` and `NAME=FILE`, with commas between. */

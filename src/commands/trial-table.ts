@@ -1,5 +1,5 @@
 import { alignColumns } from "../operations/report-text.ts";
-import { whole } from "../operations/window-words.ts";
+import { counted, whole } from "../operations/window-words.ts";
 import type { ArmFigures, Comparison, NotRun, TaskFigures, TrialReport } from "../trials/report.ts";
 import { dollars, orNone, signed, tenths, writtenInterval } from "../trials/written.ts";
 import { shownName } from "./input-output.ts";
@@ -134,7 +134,3 @@ function notRunText({ failed, not_run: notRun }: TrialReport): string[] {
 }
 
 const share = (value: number) => value.toFixed(2);
-
-function counted(count: number, what: string): string {
-	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
-}

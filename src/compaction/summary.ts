@@ -25,8 +25,6 @@ type CheckedSummary =
 			readonly kind: "accepted";
 			readonly text: string;
 			readonly tokens: number;
-			/** Whether more than white space at its ends was changed. */
-			readonly repaired: boolean;
 	  }
 	| {
 			readonly kind: "refused";
@@ -71,7 +69,7 @@ export function checkSummary(given: {
 				: `The messages to summarise take ${replacedTokens} tokens, and no summary with the lines around it takes fewer. Leave them unchanged.`;
 		return refuse("not_smaller", detail);
 	}
-	return { kind: "accepted", text: summary, tokens, repaired: summary !== text.trim() };
+	return { kind: "accepted", text: summary, tokens };
 }
 
 /** Some servers leave the thinking of their models at the start of the text. */

@@ -2,7 +2,7 @@ import { compactJson, type JsonObject } from "../conversation/json.ts";
 import { type Path, valueAt } from "../conversation/paths.ts";
 import { fairShares } from "../hosts/hook-answers.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { membersOf } from "../json-text/value.ts";
+import { membersOf, type OpenValue, pathOf } from "../json-text/value.ts";
 import type { LimitCheck } from "../operations/truncation-limit.ts";
 
 interface StructuredCut {
@@ -77,16 +77,10 @@ function charsOfTokens(json: string, { most, countTokens }: LimitCheck): number 
 
 const sampledChars = 100_000;
 
-interface Place {
-	readonly value: unknown;
-	readonly key: string | number;
-	readonly parent: Place | undefined;
-}
-
 /** In order. No recursion and no path for each value, since the depth is untrusted. */
 function longStrings(content: unknown): { readonly at: Path; readonly text: string }[] {
 	const found: { readonly at: Path; readonly text: string }[] = [];
-	const open: Place[] = [{ value: content, key: "", parent: undefined }];
+	const open: OpenValue[] = [{ value: content, key: "", parent: undefined }];
 	for (let place = open.pop(); place; place = open.pop()) {
 		const { value } = place;
 		if (typeof value === "string" && value.length > leastString) found.push({ at: pathOf(place), text: value });
@@ -97,12 +91,6 @@ function longStrings(content: unknown): { readonly at: Path; readonly text: stri
 		}
 	}
 	return found;
-}
-
-function pathOf(place: Place): Path {
-	const path: (string | number)[] = [];
-	for (let at = place; at.parent; at = at.parent) path.push(at.key);
-	return path.reverse();
 }
 
 async function fits(

@@ -105,7 +105,6 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		);
 	const cut = excess(edited.left) > 0 ? cutWords?.((edits) => excess(withDrop(edits).left)) : undefined;
 	const { left, counted, plan } = cut === undefined ? edited : withDrop(cut);
-	const shortfall = excess(left);
 	const tokensAfter = scaleTokens(left, scale).tokens;
 	const momentOf = lazyMoments(() =>
 		guardMoments({
@@ -117,9 +116,9 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 			maskMoments: () => steps.masking().momentOf,
 		}),
 	);
-	const fits = shortfall === 0;
+	const fits = excess(left) === 0;
 	const areWordsCut = cut !== undefined;
-	return { plan: plan(), steps: counted, measurement, tokensAfter, fits, shortfall, areWordsCut, momentOf };
+	return { plan: plan(), steps: counted, measurement, tokensAfter, fits, areWordsCut, momentOf };
 }
 
 interface TakenStep {
@@ -319,8 +318,6 @@ interface GuardPlan {
 	readonly measurement: Measurement;
 	readonly tokensAfter: number;
 	readonly fits: boolean;
-	/** Tokens over the budget after all steps; 0 if it fits. */
-	readonly shortfall: number;
 	/** Whether it only fits without some of the words of people. */
 	readonly areWordsCut: boolean;
 	readonly momentOf: MomentOf;

@@ -32,9 +32,10 @@ export function unsafeIntegers(document: unknown): string[] {
 	return places;
 }
 
-interface OpenValue {
+/** A value that is still to be read, and the one that holds it; the outermost has no parent, and its key does not count. */
+export interface OpenValue {
 	readonly value: unknown;
-	readonly key: string;
+	readonly key: string | number;
 	readonly parent: OpenValue | undefined;
 }
 
@@ -42,8 +43,8 @@ function isUnsafe(value: unknown): boolean {
 	return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-function pathOf(found: OpenValue): Path {
-	const path: string[] = [];
+export function pathOf(found: OpenValue): Path {
+	const path: (string | number)[] = [];
 	for (let at = found; at.parent; at = at.parent) path.push(at.key);
 	return path.reverse();
 }

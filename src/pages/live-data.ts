@@ -1,4 +1,4 @@
-import { formatCount } from "./replay-data.ts";
+import { counted, formatCount } from "./replay-data.ts";
 
 // The script of the live page is bundled with this file, so it imports nothing that needs Node.js.
 
@@ -85,10 +85,6 @@ export interface LiveStatus {
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
-
-/** `1 request`, `2 requests`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-	`${formatCount(count)} ${count === 1 ? one : many}`;
 
 /** By the number of decimals; to make one for each amount takes most of the time of an update. */
 const money = Array.from({ length: 7 }, (_, digits) => {

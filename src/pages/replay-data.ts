@@ -87,6 +87,10 @@ const percent = new Intl.NumberFormat("en", {
 
 export const formatCount = (value: number): string => whole.format(Math.round(value));
 
+/** `1 request`, `2 requests`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+	`${formatCount(count)} ${count === 1 ? one : many}`;
+
 /** `94.1%`; a dash if the total is zero. */
 export const formatShare = (value: number | null): string => (value === null ? "–" : percent.format(value));
 

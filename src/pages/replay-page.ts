@@ -1,6 +1,6 @@
 import type { BilledUnit, PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
-import { formatCost, formatCount, formatShare, mostDrawnCalls, replayPageData } from "./replay-data.ts";
+import { counted, formatCost, formatCount, formatShare, mostDrawnCalls, replayPageData } from "./replay-data.ts";
 
 /**
  * `series` are drawn over time; other conversations and policies appear in the tables only. Throws `unreadable_file`.
@@ -36,11 +36,9 @@ ${reading(billedIn)}
 
 function whatIsCompared({ policies, files }: ReplayReport): string {
 	const calls = policies[0]?.llm_calls ?? 0;
-	const compared = `${counted(policies.length, "policy", "policies")} over ${counted(files.length, "conversation", "conversations")}`;
+	const compared = `${counted(policies.length, "policy", "policies")} over ${counted(files.length, "conversation")}`;
 	return `${compared}: the size of ${calls === 1 ? "its LLM call" : `the ${formatCount(calls)} LLM calls`} under each, the cost where the provider caches the prompt, and the share of later used text that was still in view.`;
 }
-
-const counted = (count: number, one: string, many: string) => `${formatCount(count)} ${count === 1 ? one : many}`;
 
 function overall({ policies, files }: ReplayReport, unit: BilledUnit): string {
 	const several = files.length > 1;

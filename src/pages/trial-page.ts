@@ -1,7 +1,7 @@
 import type { ArmFigures, Comparison, TrialReport } from "../trials/report.ts";
 import { dollars, orNone, signed, tenths, writtenInterval } from "../trials/written.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
-import { formatCount } from "./replay-data.ts";
+import { counted, formatCount } from "./replay-data.ts";
 
 /** The page of a trial: tables and a plot without a script. Throws `unreadable_file`. */
 export async function trialPage(report: TrialReport): Promise<string> {
@@ -147,7 +147,3 @@ ${body.join("\n")}
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 const points = (share: number) => `${Math.round(100 * share)} points`;
-
-function counted(count: number, what: string): string {
-	return `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
-}

@@ -1,4 +1,5 @@
 import type { Pointing } from "../hosts/host.ts";
+import { counted, formatCount } from "../pages/replay-data.ts";
 import type { ProxyTotals } from "./ledger.ts";
 import { frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 
@@ -38,8 +39,8 @@ function figures(totals: ProxyTotals): string[] {
 	const ratio = billedUnedited > 0 ? (billed - untoldBilled + keptWarm.billed) / billedUnedited : 1;
 	return [
 		counted(requests, "request"),
-		`${number(tokensSent)} tokens sent`,
-		`${number(tokensLeftOut)} left out`,
+		`${formatCount(tokensSent)} tokens sent`,
+		`${formatCount(tokensLeftOut)} left out`,
 		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
 		...(untoldRequests > 0 ? [`${counted(untoldRequests, "request")} without a known unedited bill`] : []),
 		...reservations(totals),
@@ -51,7 +52,7 @@ function reservations(totals: ProxyTotals): string[] {
 	const { uncachedRequests, threads, unread, failed, undecided, frozen, keptWarm } = totals;
 	return [
 		...(uncachedRequests > 0
-			? [`${number(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
+			? [`${formatCount(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
 			: []),
 		...(threads > 0 ? [`${counted(threads, "thread")} of new messages alone, which cannot be edited`] : []),
 		...(unread > 0 ? [`${counted(unread, "request")} in an encoding that cannot be read`] : []),
@@ -60,12 +61,4 @@ function reservations(totals: ProxyTotals): string[] {
 		...frozenText(frozen),
 		...keptWarmText(keptWarm),
 	];
-}
-
-function counted(count: number, thing: string): string {
-	return `${number(count)} ${thing}${count === 1 ? "" : "s"}`;
-}
-
-function number(value: number): string {
-	return Math.round(value).toLocaleString("en");
 }

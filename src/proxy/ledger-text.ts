@@ -1,34 +1,33 @@
 import { reasonName } from "../pages/live-data.ts";
+import { counted, formatCount } from "../pages/replay-data.ts";
 import type { KeptWarm, ProxyStatus, ProxyTotals, Undecided } from "./ledger.ts";
 
 /** The bill and the unedited bill, for people. */
 export function billText(figures: ProxyStatus["edited"]): string {
 	const { billed, billed_unedited: unedited, ratio, untold_requests: untold, uncached_requests: uncached } = figures;
 	const { provider_cleared_tokens: cleared } = figures;
-	const number = (value: number) => value.toLocaleString("en");
 	return [
-		number(billed),
-		unedited === null || unedited === 0 ? "" : ` of ${number(unedited)} (${ratio} ×)`,
-		untold === 0 ? "" : `; for ${number(untold)} requests the unedited bill is unknown`,
+		formatCount(billed),
+		unedited === null || unedited === 0 ? "" : ` of ${formatCount(unedited)} (${ratio} ×)`,
+		untold === 0 ? "" : `; for ${formatCount(untold)} requests the unedited bill is unknown`,
 		uncached === 0
 			? ""
-			: `; ${number(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
-		cleared === 0 ? "" : `; the provider cleared ${number(cleared)} tokens, counted in each request`,
+			: `; ${formatCount(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
+		cleared === 0 ? "" : `; the provider cleared ${formatCount(cleared)} tokens, counted in each request`,
 	].join("");
 }
 
 /** How many conversations were frozen; empty if none. */
 export function frozenText(count: number): string[] {
 	if (count === 0) return [];
-	return [`${count} ${count === 1 ? "conversation" : "conversations"} frozen for a while after a refusal`];
+	return [`${counted(count, "conversation")} frozen for a while after a refusal`];
 }
 
 /** The pings and their bill; empty if there were none. */
 export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
 	if (pings + failed === 0) return [];
 	const failures = failed > 0 ? `, ${failed} failed` : "";
-	const sent = `${pings} ${pings === 1 ? "ping" : "pings"}`;
-	return [`${sent} kept caches warm (billed ${Math.round(billed).toLocaleString("en")}${failures})`];
+	return [`${counted(pings, "ping")} kept caches warm (billed ${formatCount(billed)}${failures})`];
 }
 
 /** How many requests got no new decisions, and why; empty if none. */
@@ -37,5 +36,5 @@ export function undecidedText(undecided: ProxyTotals["undecided"]): string[] {
 	if (entries.length === 0) return [];
 	const sum = entries.reduce((total, [, count]) => total + count, 0);
 	const why = entries.map(([reason, count]) => `${reasonName(reason)}: ${count}`).join(", ");
-	return [`${sum} ${sum === 1 ? "request" : "requests"} without new decisions (${why})`];
+	return [`${counted(sum, "request")} without new decisions (${why})`];
 }

@@ -5,6 +5,7 @@ import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { livePage } from "../pages/live-page.ts";
 import { escapeHtml } from "../pages/page.ts";
+import { formatCount } from "../pages/replay-data.ts";
 import { version } from "../version.ts";
 import type { Ledger, ProxyStatus } from "./ledger.ts";
 import { billText, frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
@@ -152,8 +153,7 @@ function textOf(status: ProxyStatus): string {
 }
 
 function share(one: ProxyStatus["edited"]): string {
-	const [sent, leftOut] = [one.tokens_sent, one.tokens_left_out].map((tokens) => tokens.toLocaleString("en"));
-	return `Tokens sent ${sent}, left out ${leftOut}. Billed ${billText(one)}.`;
+	return `Tokens sent ${formatCount(one.tokens_sent)}, left out ${formatCount(one.tokens_left_out)}. Billed ${billText(one)}.`;
 }
 
 function time(at: number): string {

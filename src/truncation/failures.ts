@@ -62,17 +62,20 @@ const aroundPiece = 60;
 export function failureSigns(units: TextUnits): FailureSigns {
 	const { text, count, start, end } = units;
 	const signs = new Uint8Array(count);
+	let isOfNext = false;
 	for (const unit of signs.keys()) {
 		const [from, to] = [start[unit] as number, end[unit] as number];
-		const goesOn = isPiece(units, unit + 1);
-		const isLater = isPiece(units, unit);
+		const [isLater, goesOn] = [isPiece(units, unit), isPiece(units, unit + 1)];
 		if (!goesOn && !isLater) {
 			signs[unit] = numberOfSign[failureSign(text.slice(from, to))];
 			continue;
 		}
-		const before = isLater ? text.slice(Math.max(0, from - aroundPiece), from) : "";
 		const behind = goesOn ? text.slice(to, to + aroundPiece).split("\n", 1)[0] : "";
-		signs[unit] = signOfPiece(before + text.slice(from, to) + behind, isLater);
+		const own = text.slice(isLater ? Math.max(0, from - aroundPiece) : from, to);
+		signs[unit] = signOfPiece(own + behind, isLater);
+		// What stands behind a piece is of the next one.
+		if (isLater && isOfNext && signs[unit] === signs[unit - 1]) signs[unit - 1] = 0;
+		isOfNext = goesOn && signs[unit] !== 0 && signOfPiece(own, isLater) === 0;
 	}
 	return signs;
 }

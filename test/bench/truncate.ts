@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
+import { isJson } from "../support/is-json.ts";
 import { gapClosed, measureShares, recallBudgets, recallSet } from "../support/recall-set.ts";
 import { kinds } from "../truncation/recall-cases.ts";
 import { exactCount } from "./exact-counter.ts";
@@ -99,8 +100,8 @@ async function promiseTables(contenders: readonly TruncateContender[]): Promise<
 			all += failures.size;
 			for (const one of failures) if (shown.has(one)) kept += 1;
 		}
-		const isJson = json.flatMap(({ text }) =>
-			recallBudgets.filter((max) => text.length > max).map((max) => isValid(cut({ text, focus: "" }, max))),
+		const staysJson = json.flatMap(({ text }) =>
+			recallBudgets.filter((max) => text.length > max).map((max) => isJson(cut({ text, focus: "" }, max))),
 		);
 		const share = (isGood: (one: (typeof cuts)[number]) => boolean) =>
 			`${cuts.filter(isGood).length} of ${cuts.length}`;
@@ -110,7 +111,7 @@ async function promiseTables(contenders: readonly TruncateContender[]): Promise<
 			share(({ cut: text }) => text.isWellFormed()),
 			share(({ cut: text }) => text.trim() !== ""),
 			`${kept} of ${all}`,
-			`${isJson.filter(Boolean).length} of ${isJson.length}`,
+			`${staysJson.filter(Boolean).length} of ${staysJson.length}`,
 			`${duration((median(times) / chars) * 1e6)}/MB`,
 		]);
 	}
@@ -129,15 +130,6 @@ async function promiseTables(contenders: readonly TruncateContender[]): Promise<
 			rows,
 		},
 	];
-}
-
-function isValid(text: string): boolean {
-	try {
-		JSON.parse(text);
-		return true;
-	} catch {
-		return false;
-	}
 }
 
 type Given = Parameters<TruncateContender["cut"]>[0];

@@ -238,13 +238,6 @@ describe("why a summary is refused", () => {
 	])("but not for thinking at its start: %s", (text, summary) => {
 		expect(check(text)).toMatchObject({ kind: "accepted", text: summary, tokens: summary.length });
 	});
-
-	it("says whether it was repaired", () => {
-		const repaired = (text: string) => check(text);
-		expect(repaired(" a\n")).toMatchObject({ repaired: false });
-		expect(repaired("a <|x|>")).toMatchObject({ repaired: true, text: "a < |x|>" });
-		expect(repaired("<think>x</think>a")).toMatchObject({ repaired: true });
-	});
 });
 
 describe("the lines around a summary", () => {

@@ -20,12 +20,13 @@ afterAll(async () => {
 	await Promise.all(ends.splice(0).map((end) => end()));
 });
 
-/** Starts the built server over HTTP on a free port. It is gone after the tests of the file. */
+/** Starts the built server over HTTP on a free port, in the given folder or in one of its own. It is gone after the tests of the file. */
 export async function httpServer(
 	parameters: readonly string[] = [],
 	environment: Readonly<Record<string, string>> = {},
+	given?: string,
 ): Promise<HttpServer> {
-	const folder = await scratchFolder();
+	const folder = given ?? (await scratchFolder());
 	const address = parameters.includes("--http") ? [] : ["--http", "127.0.0.1:0"];
 	const child = spawn(process.execPath, [builtCli, "serve", ...address, ...parameters], {
 		cwd: folder,

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -6,29 +5,16 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { type CallToolResult, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it, onTestFinished } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { builtCli } from "../support/built-cli.ts";
-import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { httpServer } from "./http-server.ts";
 import { firstText, uriOf } from "./path-session.ts";
 
 /** Serves over HTTP from a folder; answers with a function that masks the file at a path. */
 async function serveHttp(folder: string, parameters: readonly string[]) {
-	const child = spawn(process.execPath, [builtCli, "serve", "--http", "127.0.0.1:0", ...parameters], {
-		cwd: folder,
-		env: cleanEnvironment(folder),
-		stdio: ["ignore", "ignore", "pipe"],
-	});
-	onTestFinished(() => void child.kill());
-	const url = await new Promise<string>((found) => {
-		let told = "";
-		child.stderr.on("data", (chunk: Buffer) => {
-			told += chunk.toString("utf8");
-			const [url] = /http:\/\/\S+\/mcp/.exec(told) ?? [];
-			if (url) found(url);
-		});
-	});
+	const { url } = await httpServer(parameters, {}, folder);
 	const client = new Client({ name: "test", version: "1.0.0" }, { capabilities: { roots: {} } });
 	client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: uriOf(folder) }] }));
-	await client.connect(new StreamableHTTPClientTransport(new URL(url)) as never);
+	await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as never);
 	onTestFinished(() => client.close());
 	return async (path: string, more: Record<string, unknown> = { respond_with: "report" }) =>
 		(await client.callTool({ name: "mask_conversation", arguments: { path, ...more } })) as CallToolResult;

@@ -1,33 +1,18 @@
-import { spawn } from "node:child_process";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it, onTestFinished } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { builtCli } from "../support/built-cli.ts";
-import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { httpServer } from "./http-server.ts";
 import { type RecalledAnswer, refsIn, structured, textOf } from "./recall-session.ts";
 
 /** Serves over HTTP with an archive; answers with a function that connects a client, which calls tools. */
 async function serveHttp(environment: Record<string, string>, parameters: readonly string[] = []) {
-	const folder = await scratchFolder();
-	const child = spawn(process.execPath, [builtCli, "serve", "--http", "127.0.0.1:0", ...parameters], {
-		cwd: folder,
-		env: { ...cleanEnvironment(folder), ...environment },
-		stdio: ["ignore", "ignore", "pipe"],
-	});
-	onTestFinished(() => void child.kill());
-	const url = await new Promise<string>((found) => {
-		let told = "";
-		child.stderr.on("data", (chunk: Buffer) => {
-			told += chunk.toString("utf8");
-			const [url] = /http:\/\/\S+\/mcp/.exec(told) ?? [];
-			if (url) found(url);
-		});
-	});
+	const { url } = await httpServer(parameters, environment);
 	return async () => {
 		const client = new Client({ name: "test", version: "1.0.0" });
-		await client.connect(new StreamableHTTPClientTransport(new URL(url)) as never);
+		await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as never);
 		onTestFinished(() => client.close());
 		return async (name: string, parameters: Record<string, unknown>) =>
 			(await client.callTool({ name, arguments: parameters })) as CallToolResult;

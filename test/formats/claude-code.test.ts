@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { valueAt } from "../../src/conversation/paths.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { claudeCode } from "../../src/formats/claude-code.ts";
-import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { locateMessages } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
+import { sentIn } from "../support/transcripts.ts";
 
 type Record_ = Readonly<Record<string, unknown>>;
 const masking = policyOf({ mask: { window_turns: 1 } });
@@ -36,12 +37,7 @@ const progress = (uuid: string, parent: string | null, more: Record_ = {}) => ({
 	...more,
 });
 
-/** A transcript without what is no longer sent. */
-const read = (records: readonly unknown[]) => {
-	const { transcript } = readConversation(records);
-	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
-};
-const textsOf = (records: readonly unknown[]) => read(records).messages.flatMap(({ counted }) => counted);
+const textsOf = (records: readonly unknown[]) => sentIn(records).messages.flatMap(({ counted }) => counted);
 
 /** A session in which one answer makes two calls at once; the result of each hangs at the record of its call. */
 const parallel = [
@@ -60,7 +56,7 @@ const parallel = [
 
 describe("Claude Code sessions", () => {
 	it("the records of one API message are one message, and its parallel calls one turn", () => {
-		const { messages } = read(parallel);
+		const { messages } = sentIn(parallel);
 		expect(messages.map(({ role, paths }) => [role, paths])).toEqual([
 			["user", [[1]]],
 			["assistant", [[2], [3], [4]]],
@@ -71,7 +67,7 @@ describe("Claude Code sessions", () => {
 		]);
 		expect(messages[1]?.calls.map(({ id }) => id)).toEqual(["t1", "t2"]);
 		expect(messages[1]?.thinking).toMatchObject([{ path: [2], bound: true }]);
-		expect(pairResults(read(parallel)).map(({ caller }) => caller)).toEqual([1, 1, 4]);
+		expect(pairResults(sentIn(parallel)).map(({ caller }) => caller)).toEqual([1, 1, 4]);
 	});
 
 	it("a branch with a result for a reused call id is read", async () => {
@@ -84,7 +80,7 @@ describe("Claude Code sessions", () => {
 			result("r2", "a3", "t1", outputOf("two")),
 			result("r3", "a2", "t2", outputOf("three")),
 		];
-		expect(read(records).messages.map(({ paths }) => paths.flat())).toEqual([[0], [1], [2], [3, 4], [5], [6]]);
+		expect(sentIn(records).messages.map(({ paths }) => paths.flat())).toEqual([[0], [1], [2], [3, 4], [5], [6]]);
 		const policy = policyOf({ preset: "context-guard", guard: { reserve_tokens: 0, ladder: ["drop"] } });
 		const outcome = await guardConversation({ conversation: records, policy, contextWindow: 1 });
 		expect(outcome.error).toBeUndefined();
@@ -92,7 +88,7 @@ describe("Claude Code sessions", () => {
 	});
 
 	it("an answer with only reasoning has the reasoning as its own block", () => {
-		expect(read(parallel.slice(0, 3)).messages[1]).toMatchObject({ paths: [[2]], thinking: [{ path: [2] }] });
+		expect(sentIn(parallel.slice(0, 3)).messages[1]).toMatchObject({ paths: [[2]], thinking: [{ path: [2] }] });
 	});
 
 	it("masks all results of a turn alike, and keeps other records identical", async () => {
@@ -127,7 +123,7 @@ describe("Claude Code sessions", () => {
 			answer("a2", "r1", "msg1", call("t2")),
 			result("r2", "a2", "t2", "2"),
 		];
-		expect(read(records).messages.map(({ paths }) => paths)).toEqual([[[0]], [[1], [3]], [[2]], [[4]]]);
+		expect(sentIn(records).messages.map(({ paths }) => paths)).toEqual([[[0]], [[1], [3]], [[2]], [[4]]]);
 	});
 
 	describe("branches", () => {
@@ -142,7 +138,7 @@ describe("Claude Code sessions", () => {
 				answer("a3", "r2", "msg3", call("t3")),
 				result("r3", "a3", "t3", "ok"),
 			];
-			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [3], [4], [5], [6], [7]]);
+			expect(sentIn(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [3], [4], [5], [6], [7]]);
 			const { conversation, edits } = await maskConversation({ conversation: records, policy: masking });
 			expect(edits.map(({ path }) => path)).toEqual(["/5/message/content/0/content"]);
 			expect((conversation as unknown[])[2]).toBe(records[2]);
@@ -156,7 +152,7 @@ describe("Claude Code sessions", () => {
 				result("r2", "a1", "t1", "done"),
 				answer("a2", "r2", "msg2", { type: "text", text: "Done." }),
 			];
-			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [1], [3], [4]]);
+			expect(sentIn(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [1], [3], [4]]);
 		});
 
 		it("a result of another branch is not the answer of a later call with its id", async () => {
@@ -170,7 +166,7 @@ describe("Claude Code sessions", () => {
 				answer("a4", "a3", "msg3", call("t3")),
 				result("r3", "a4", "t3", "ok"),
 			];
-			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [3], [4], [5], [6], [7]]);
+			expect(sentIn(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [3], [4], [5], [6], [7]]);
 			const outcome = await maskConversation({ conversation: records, policy: masking });
 			expect(outcome.error).toBeUndefined();
 			expect(outcome.edits.map(({ path }) => path)).toEqual(["/4/message/content/0/content"]);
@@ -202,7 +198,7 @@ describe("Claude Code sessions", () => {
 				user("u3", "lost", outputOf("older")),
 				answer("a2", "u3", "msg2", { type: "text", text: "Done." }),
 			];
-			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [2], [3], [4]]);
+			expect(sentIn(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [2], [3], [4]]);
 			const policy = policyOf({ guard: { ladder: ["drop"], keep_last_messages: 1, reserve_tokens: 0 } });
 			const outcome = await guardConversation({ conversation: records, policy, contextWindow: 60 });
 			expect(outcome.error).toBeUndefined();
@@ -251,7 +247,7 @@ describe("Claude Code sessions", () => {
 			];
 
 			it("are all read, so that no call loses its result", async () => {
-				expect(read(shared).messages.flatMap(({ results }) => results.map(({ callId }) => callId))).toEqual([
+				expect(sentIn(shared).messages.flatMap(({ results }) => results.map(({ callId }) => callId))).toEqual([
 					"t1",
 					"t2",
 					"t3",
@@ -303,7 +299,7 @@ describe("Claude Code sessions", () => {
 			it("in large numbers take linear time", () => {
 				const many = Array.from({ length: 30_000 }, (_, index) => user("same", "same", `${index}`));
 				const started = performance.now();
-				expect(read(many).messages).toHaveLength(30_000);
+				expect(sentIn(many).messages).toHaveLength(30_000);
 				expect(performance.now() - started).toBeLessThan(15_000);
 			});
 		});
@@ -369,7 +365,7 @@ describe("Claude Code sessions", () => {
 				answer("a1", "u1", "msg1", call("t1", input)),
 				result("r1", "a1", "t1", content, { toolUseResult }),
 			];
-			const copies = read(records).messages[2]?.results[0]?.copies ?? [];
+			const copies = sentIn(records).messages[2]?.results[0]?.copies ?? [];
 			for (const { path, text } of copies) expect(valueAt(records, path)).toBe(text);
 			return copies.map(({ path }) => path.slice(1).join("."));
 		};

@@ -6,6 +6,7 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
+import { sentIn } from "../support/transcripts.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -42,18 +43,12 @@ const output = (id: string, content: unknown): Json => ({ type: "function_call_o
 
 const turn = (id: string, content: unknown) => [item(call(id)), item(output(id, content))];
 
-/** A transcript without what is no longer sent. */
-const read = (records: readonly unknown[]) => {
-	const { transcript } = readConversation(records);
-	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
-};
+const rolesOf = (records: readonly unknown[]) => sentIn(records).messages.map(({ role }) => role);
 
-const rolesOf = (records: readonly unknown[]) => read(records).messages.map(({ role }) => role);
-
-const textsOf = (records: readonly unknown[]) => read(records).messages.flatMap(({ counted }) => counted);
+const textsOf = (records: readonly unknown[]) => sentIn(records).messages.flatMap(({ counted }) => counted);
 
 const firstResult = (...records: readonly unknown[]) =>
-	read([meta, ...records]).messages.flatMap(({ results }) => results)[0];
+	sentIn([meta, ...records]).messages.flatMap(({ results }) => results)[0];
 
 describe("Codex rollouts", () => {
 	const records = [
@@ -73,7 +68,7 @@ describe("Codex rollouts", () => {
 	];
 
 	it("reasoning, text and calls of one answer are one message; the instructions are sent with each request", () => {
-		const { messages, surroundings } = read(records);
+		const { messages, surroundings } = sentIn(records);
 		expect(surroundings).toEqual(["You are Codex."]);
 		expect(messages.map(({ role, paths }) => [role, paths.map(([index]) => index)])).toEqual([
 			["system", [1]],
@@ -117,7 +112,7 @@ describe("Codex rollouts", () => {
 	});
 
 	it("reads other calls: local shell, tool search, and opaque tools of the provider", () => {
-		const { messages } = read([
+		const { messages } = sentIn([
 			meta,
 			item({ type: "local_shell_call", id: "l1", call_id: null, status: "completed", action: { command: ["ls"] } }),
 			item({ type: "tool_search_call", call_id: "s1", arguments: { query: "pull requests" } }),
@@ -138,7 +133,7 @@ describe("Codex rollouts", () => {
 
 	it("separates adjacent answers by events; a late output ends none", () => {
 		const [end, late] = [event({ type: "token_count", info: null }), item(output("gone", "late"))];
-		const pathsOf = (...lines: unknown[]) => read([meta, ...lines]).messages.map(({ paths }) => paths.flat());
+		const pathsOf = (...lines: unknown[]) => sentIn([meta, ...lines]).messages.map(({ paths }) => paths.flat());
 		const text = item(said("assistant", "I look."));
 		expect(pathsOf(text, item(call("a")))).toEqual([[1, 2]]);
 		expect(pathsOf(text, end, item(call("a")))).toEqual([[1], [3]]);
@@ -164,7 +159,7 @@ describe("Codex rollouts", () => {
 		});
 
 		it("an image among them is kept, described and counted", () => {
-			const { messages } = read([meta, ...turn("a", [{ type: "input_text", text }, image])]);
+			const { messages } = sentIn([meta, ...turn("a", [{ type: "input_text", text }, image])]);
 			const [result] = messages[1]?.results ?? [];
 			expect(result).toMatchObject({ whole: undefined, texts: [{ text }] });
 			expect(result?.media).toMatchObject([{ kind: "image", mediaType: "image/png", bytes: 3 }]);
@@ -199,7 +194,7 @@ describe("Codex rollouts", () => {
 		it("an event belongs to the nearest output, before or after it, since ids are reused", () => {
 			const ended = (stdout: string) => event({ type: "exec_command_end", call_id: "a", stdout, exit_code: 0 });
 			const [one, two] = [outputOf("one"), outputOf("two")];
-			const { messages } = read([
+			const { messages } = sentIn([
 				meta,
 				item(call("a")),
 				ended(one),
@@ -236,7 +231,7 @@ describe("Codex rollouts", () => {
 			const compacted = line("compacted", { message: "", replacement_history: history });
 			const conversation = [...before, compacted, ...turn("b", "ok")];
 			expect(rolesOf(conversation)).toEqual(["user", "assistant", "tool", "system", "assistant", "tool"]);
-			expect(pairResults(read(conversation)).map(({ caller }) => caller)).toEqual([1, 4]);
+			expect(pairResults(sentIn(conversation)).map(({ caller }) => caller)).toEqual([1, 4]);
 			const { edits } = await maskConversation({ conversation, policy: masking });
 			expect(edits.map(({ path }) => path)).toEqual(["/3/payload/output", "/4/payload/replacement_history/2/output"]);
 		});
@@ -244,7 +239,7 @@ describe("Codex rollouts", () => {
 		it("an older compaction keeps all but the assistant's messages, and its summary is sent with each request", () => {
 			const conversation = [...before, line("compacted", { message: "Looked." }), ...turn("b", "ok")];
 			expect(rolesOf(conversation)).toEqual(["user", "assistant", "tool"]);
-			expect(read(conversation).surroundings).toEqual(["You are Codex.", "Looked."]);
+			expect(sentIn(conversation).surroundings).toEqual(["You are Codex.", "Looked."]);
 		});
 
 		it("a rollback removes turns, counted by user messages", () => {
@@ -260,7 +255,7 @@ describe("Codex rollouts", () => {
 		});
 
 		it("the header of the forked session is not a second header", () => {
-			expect(read([meta, ...before]).surroundings).toEqual(["You are Codex."]);
+			expect(sentIn([meta, ...before]).surroundings).toEqual(["You are Codex."]);
 		});
 	});
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { locateMessages } from "../../src/formats/detect.ts";
 import { pi } from "../../src/formats/pi.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
+import { sentIn } from "../support/transcripts.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 const masking = policyOf({ mask: { window_turns: 1 } });
@@ -30,13 +31,8 @@ const tied = (records: readonly Json[]): Json[] =>
 		...record,
 	}));
 
-/** A transcript without what is no longer sent. */
-const read = (records: readonly unknown[]) => {
-	const { transcript } = readConversation(records);
-	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
-};
 const textsOf = (records: readonly unknown[]) =>
-	read(records).messages.flatMap(({ counted, results }) => [
+	sentIn(records).messages.flatMap(({ counted, results }) => [
 		...counted,
 		...results.flatMap(({ texts }) => texts.map((node) => node.text)),
 	]);
@@ -45,7 +41,7 @@ describe("pi sessions", () => {
 	it("reads messages from their records; other records are not messages", async () => {
 		const model = { type: "model_change", provider: "p", modelId: "m" };
 		const conversation = [session, model, user("Go."), ...turn("a", outputOf("a")), ...turn("b", "ok")];
-		const { messages } = read(conversation);
+		const { messages } = sentIn(conversation);
 		expect(messages.map(({ role, paths }) => [role, paths])).toEqual([
 			["user", [[2]]],
 			["assistant", [[3]]],
@@ -66,7 +62,7 @@ describe("pi sessions", () => {
 			{ type: "thinking", thinking: "Ah." },
 			{ type: "text", text: "Yes.", textSignature: "x" },
 		];
-		const [message] = read([session, entry({ role: "assistant", content })]).messages;
+		const [message] = sentIn([session, entry({ role: "assistant", content })]).messages;
 		expect(message?.counted).toEqual(["Hm.", "Ah.", "Yes."]);
 		expect(message?.thinking).toEqual([
 			{ path: [1, "message", "content", 0], text: "Hm.", bound: true },
@@ -76,7 +72,7 @@ describe("pi sessions", () => {
 
 	it("an image in a result is kept, described and counted", () => {
 		const image = { type: "image", data: "AAAA", mimeType: "image/png" };
-		const { messages } = read([session, call("a"), result("a", [...text("Read image"), image])]);
+		const { messages } = sentIn([session, call("a"), result("a", [...text("Read image"), image])]);
 		expect(messages[1]?.results[0]).toMatchObject({
 			whole: undefined,
 			texts: [{ text: "Read image" }],
@@ -87,7 +83,7 @@ describe("pi sessions", () => {
 
 	it("failures are flagged; details that repeat the output are masked too", async () => {
 		const failed = result("a", text(outputOf("a")), { isError: true });
-		expect(read([session, call("a"), failed]).messages[1]?.results[0]?.isError).toBe(true);
+		expect(sentIn([session, call("a"), failed]).messages[1]?.results[0]?.isError).toBe(true);
 		const output = outputOf("cut");
 		const details = {
 			truncation: { content: `${output}\nmore`, truncated: true },
@@ -112,7 +108,7 @@ describe("pi sessions", () => {
 			{ type: "branch_summary", fromId: "e2", summary: "" },
 		];
 		expect(textsOf(records)).toEqual(["ls", "a.txt", "From an extension.", "Tried and left."]);
-		expect(new Set(read(records).messages.map(({ role }) => role))).toEqual(new Set(["user"]));
+		expect(new Set(sentIn(records).messages.map(({ role }) => role))).toEqual(new Set(["user"]));
 	});
 
 	it("the branch that ends in the last record is the conversation", async () => {
@@ -120,9 +116,9 @@ describe("pi sessions", () => {
 			session,
 			...tied([user("Go."), ...turn("a", outputOf("left")), { ...user("Again."), parentId: "e0" }, ...turn("b", "ok")]),
 		];
-		expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[1], [4], [5], [6]]);
+		expect(sentIn(records).messages.flatMap(({ paths }) => paths)).toEqual([[1], [4], [5], [6]]);
 		const label = { type: "label", id: "l", parentId: "e2", targetId: "e1", label: "here" };
-		expect(read([...records, label]).messages.flatMap(({ paths }) => paths)).toEqual([[1], [2], [3]]);
+		expect(sentIn([...records, label]).messages.flatMap(({ paths }) => paths)).toEqual([[1], [2], [3]]);
 	});
 
 	describe("compaction", () => {
@@ -133,7 +129,7 @@ describe("pi sessions", () => {
 			const session1 = [session, ...records, { ...compaction, firstKeptEntryIndex: 4 }, user("Three.")];
 			expect(textsOf(session1).slice(0, 1)).toEqual(["Two."]);
 			expect(textsOf(session1).at(-1)).toBe("Three.");
-			expect(read(session1).surroundings).toEqual(["One was done."]);
+			expect(sentIn(session1).surroundings).toEqual(["One was done."]);
 		});
 
 		it.each<[unknown, string]>([
@@ -149,14 +145,14 @@ describe("pi sessions", () => {
 		it("when the first kept record is dropped, the compaction names the next one that stays", async () => {
 			const more = [...turn("c", outputOf("third")), user("Three.")];
 			const conversation = [session, ...tied([...records, { ...compaction, firstKeptEntryId: "e3" }, ...more])];
-			const before = read(conversation).messages.length;
+			const before = sentIn(conversation).messages.length;
 			const kept = new Set<unknown>();
 			for (let contextWindow = 20; contextWindow < 1_500; contextWindow += 20) {
 				const outcome = await guardConversation({ conversation, policy: dropping, contextWindow });
 				expect(outcome.error).toBeUndefined();
 				const after = outcome.conversation as Json[];
 				const dropped = new Set(outcome.edits.flatMap(({ kind, message }) => (kind === "remove" ? [message] : [])));
-				expect(read(after).messages).toHaveLength(before - dropped.size);
+				expect(sentIn(after).messages).toHaveLength(before - dropped.size);
 				kept.add(after.find(({ type }) => type === "compaction")?.firstKeptEntryId);
 			}
 			expect([...kept]).toEqual(["e6", "e4", "e3"]);

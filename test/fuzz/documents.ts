@@ -1,8 +1,8 @@
+import { rows } from "../formats/all-rows.ts";
 import type { FormatRow } from "../formats/format-row.ts";
 import { outputOf } from "../support/sample-text.ts";
 import type { Entry, ScriptCall, ScriptResult } from "../support/script.ts";
 import { drawChanges } from "./mutations.ts";
-import { rows } from "./rows.ts";
 import { between, chance, drawOneOf, listOf, pick, type Random } from "./target.ts";
 
 /** A conversation of some format in the wrapping of its document. */

@@ -1,4 +1,4 @@
-import { rows } from "./rows.ts";
+import { rows } from "../formats/all-rows.ts";
 import { between, chance, drawOneOf, listOf, pick, type Random } from "./target.ts";
 
 /** A place in a document: a member of an object, or an item of a list. */
@@ -109,7 +109,7 @@ export function drawChanges(random: Random, document: unknown, most = 4): void {
 	}
 }
 
-function nested(depth: number): unknown {
+export function nested(depth: number): unknown {
 	let value: unknown = "x";
 	for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { content: value };
 	return value;

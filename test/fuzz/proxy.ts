@@ -9,12 +9,12 @@ import { readUsage } from "../../src/billing/usage.ts";
 import { formatsOfApi, readRequest } from "../../src/proxy/host-request.ts";
 import { restoreText } from "../../src/restore/restore.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
+import { rows } from "../formats/all-rows.ts";
 import type { FormatRow } from "../formats/format-row.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { drawDocument, drawText } from "./documents.ts";
 import { drawTextChanges, oddNumbers, oddValues } from "./mutations.ts";
 import { requireSame, settle } from "./oracles.ts";
-import { rows } from "./rows.ts";
 import { between, chance, listOf, pick, type Random, type Target } from "./target.ts";
 
 const rowsOf = (api: Api): readonly FormatRow[] => {

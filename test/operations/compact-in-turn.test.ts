@@ -1,8 +1,7 @@
-import { readdirSync } from "node:fs";
-import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compactConversation } from "../../src/operations/compact.ts";
-import { type FormatRow, toolsOf } from "../formats/format-row.ts";
+import { rows } from "../formats/all-rows.ts";
+import { toolsOf } from "../formats/format-row.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -76,12 +75,6 @@ describe.each([
 		expect(said).not.toContain("result 4: ");
 	});
 });
-
-const folder = resolve(import.meta.dirname, "../formats/rows");
-
-const rows = await Promise.all(
-	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
-);
 
 const joining = rows.filter(({ format }) => format.write.part !== undefined);
 

@@ -1,20 +1,13 @@
-import { readdirSync } from "node:fs";
-import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import type { LocaleName } from "../../src/policy/names.ts";
-import { type FormatRow, toolsOf } from "../formats/format-row.ts";
+import { rows } from "../formats/all-rows.ts";
+import { toolsOf } from "../formats/format-row.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { assistant, calls, type Entry, results, system, toolTurn, user } from "../support/script.ts";
-
-const folder = resolve(import.meta.dirname, "../formats/rows");
-
-const rows = await Promise.all(
-	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
-);
 
 const requests = rows.filter((row) => row.format.write.appends);
 

@@ -4,28 +4,10 @@ import { truncateText } from "../../src/operations/truncate.ts";
 import { shortenStream } from "../../src/operations/truncate-stream.ts";
 import { bytesToHold } from "../../src/operations/truncation-limit.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { anyBytes, cut } from "./stream-pieces.ts";
 
 const policy = policyOf({ locale: "en" });
 const limit = { kind: "head_tail", maxChars: 50_000 } as const;
-
-/** Bytes of every kind, most of them no UTF-8, the same each time. */
-function anyBytes(length: number): Buffer {
-	const bytes = Buffer.alloc(length);
-	let state = 7;
-	for (let index = 0; index < length; index += 1) {
-		state = (state * 48_271) % 2_147_483_647;
-		bytes[index] = state % 3 === 0 ? 0x61 : state >>> 8;
-	}
-	return bytes;
-}
-
-async function* cut(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
-	for (let start = 0, index = 0; start < bytes.length; index += 1) {
-		const length = lengths[index % lengths.length] as number;
-		yield bytes.subarray(start, start + length);
-		start += length;
-	}
-}
 
 describe("an output too long to hold in memory", () => {
 	const bytes = Buffer.concat([anyBytes(100_000), Buffer.from("漢字😀\n".repeat(900_000)), anyBytes(100_001)]);

@@ -4,29 +4,13 @@ import { openArchive } from "../../src/archive/open.ts";
 import type { LiveBreak, LiveConversation, LiveStatus } from "../../src/pages/live-data.ts";
 import type { Ledger } from "../../src/proxy/ledger.ts";
 import { livePages } from "../../src/proxy/live-pages.ts";
+import { figuresOf, newSums } from "../../src/proxy/request-sums.ts";
 
 const started = Date.UTC(2026, 10, 20, 9, 0);
 
-const noSums = {
-	requests: 0,
-	tokens_sent: 0,
-	tokens_left_out: 0,
-	output_tokens: 0,
-	cache_read_tokens: 0,
-	cache_write_tokens: 0,
-	billed: 0,
-	billed_unedited: 0,
-	untold_requests: 0,
-	untold_billed: 0,
-	ratio: 1,
-	usd: 0,
-	unpriced_requests: 0,
-	usd_saved: 0,
-	usd_untold_requests: 0,
-	uncached_requests: 0,
-	reasoning_left_out: 0,
-	provider_cleared_tokens: 0,
-};
+const { provider_cleared_results: _, ...zero } = figuresOf(newSums());
+/** All are known. */
+const noSums = zero as Readonly<Record<keyof typeof zero, number>>;
 
 /** A conversation that grows by 2 400 tokens a request, of which every 12th masks most of what is old. */
 export function liveConversation(requests: number, own: Partial<LiveConversation> = {}): LiveConversation {

@@ -1,5 +1,3 @@
-import { readdirSync } from "node:fs";
-import { resolve } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
@@ -11,18 +9,14 @@ import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { reportContext } from "../../src/operations/report.ts";
-import type { FormatRow } from "../formats/format-row.ts";
-import { oddNumbers, oddTexts } from "../fuzz/mutations.ts";
+import { rows } from "../formats/all-rows.ts";
+import { allKeys, type Change, nested, oddValues, placesIn, spoil } from "../fuzz/mutations.ts";
 import { numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { calls, results, system, toolTurn, user } from "../support/script.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 
-const folder = resolve(import.meta.dirname, "../formats/rows");
-const rows = await Promise.all(
-	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
-);
 const script = [
 	system("Be careful."),
 	user("Read it all."),
@@ -83,86 +77,15 @@ async function codeOf(work: () => Promise<unknown>): Promise<string | undefined>
 /** Codes that tell of a defect of ours. */
 const defects = new Set(["internal", "broken_promise"]);
 
-const oddValue = fc.oneof(
-	fc.constantFrom(null, true, false, [], {}, [null], [[]], [{}], [[null]], { type: null }, { role: null }, [7, "x"]),
-	fc.constantFrom(...oddNumbers),
-	fc.constantFrom(...oddTexts),
-	fc
-		.constantFrom("text", "tool_use", "tool_result", "tool_calls", "function_call_output", "message")
-		.map((type) => ({ type })),
-	fc
-		.constantFrom("user", "assistant", "tool", "system", "wat")
-		.map((role) => ({ role, content: "q", tool_calls: [null] })),
-);
-
-interface Change {
-	readonly place: number;
-	readonly other: number;
-	readonly kind: "replace" | "remove" | "insert" | "swap" | "rename";
-	readonly value: unknown;
-}
-
 const changes: fc.Arbitrary<Change[]> = fc.array(
 	fc.record({
 		place: fc.nat(),
 		other: fc.nat(),
 		kind: fc.constantFrom("replace", "replace", "replace", "remove", "insert", "swap", "rename"),
-		value: oddValue,
+		value: fc.constantFrom(...oddValues),
 	}),
 	{ minLength: 1, maxLength: 5 },
 );
-
-interface Holder {
-	readonly holder: unknown[] | Record<string, unknown>;
-	readonly key: string | number;
-}
-
-/** Every place in a document. */
-function placesIn(document: unknown): Holder[] {
-	const places: Holder[] = [];
-	const open = [document];
-	for (let value = open.pop(); value !== undefined; value = open.pop()) {
-		if (typeof value !== "object" || value === null) continue;
-		for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-			places.push({ holder: value as never, key });
-			open.push((value as Record<string | number, unknown>)[key] ?? null);
-		}
-	}
-	return places;
-}
-
-/** Keys of every format, so that members of one turn up in another. */
-const keys = [...new Set(rows.flatMap((row) => placesIn(row.write(script)).map(({ key }) => key)))].filter(
-	(key) => typeof key === "string",
-) as string[];
-
-function spoil(places: readonly Holder[], { place, other, kind, value }: Change): void {
-	const at = places[place % Math.max(1, places.length)];
-	if (!at) return;
-	const { holder, key } = at as { holder: Record<string | number, unknown>; key: string | number };
-	const second = places[other % places.length] as Holder;
-	const isList = Array.isArray(holder);
-	const copied = typeof value === "function" ? (value as () => unknown)() : structuredClone(value);
-	switch (kind) {
-		case "replace":
-			holder[key] = copied;
-			break;
-		case "remove":
-			if (isList) holder.splice(Number(key), 1);
-			else delete holder[key];
-			break;
-		case "insert":
-			if (isList) holder.splice(Number(key), 0, copied);
-			else holder[keys[other % keys.length] as string] = copied;
-			break;
-		case "swap":
-			holder[key] = structuredClone((second.holder as Record<string | number, unknown>)[second.key]);
-			break;
-		case "rename":
-			if (!isList) holder[keys[other % keys.length] as string] = holder[key];
-			break;
-	}
-}
 
 class Part {
 	type = "text";
@@ -183,12 +106,6 @@ function ring(): unknown {
 	const list: unknown[] = [];
 	list.push({ type: "text", text: list });
 	return list;
-}
-
-function nested(depth: number): unknown {
-	let value: unknown = "x";
-	for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { content: value };
-	return value;
 }
 
 /** Values that no JSON holds, but for the deep ones, each made anew. */
@@ -270,7 +187,7 @@ describe.each(rows)("values impossible in JSON, in $format.title", (row) => {
 				const messages: unknown = JSON.parse(written);
 				// Found before anything is put in: some of it has no end.
 				const places = placesIn(messages);
-				for (const change of all) spoil(places, { ...change, value: noJson[change.value] });
+				for (const change of all) spoil(places, { ...change, value: noJson[change.value] }, allKeys());
 				const conversation = isBody ? { model: "gpt-4o", ...row.body, [row.key]: messages } : messages;
 				const code = await codeOf(() => call(conversation)).catch((error: unknown) => {
 					throw new Error(`${way}: ${String((error as Error)?.stack)}`);
@@ -294,7 +211,7 @@ describe.each(rows)("unusual JSON as $format.title", (row) => {
 		const property = fc.asyncProperty(changes, fc.boolean(), async (all, isBody) => {
 			for (const [way, call] of Object.entries(ways)) {
 				const messages: unknown = JSON.parse(written);
-				for (const change of all) spoil(placesIn(messages), change);
+				for (const change of all) spoil(placesIn(messages), change, allKeys());
 				const conversation = isBody ? { model: "gpt-4o", ...row.body, [row.key]: messages } : messages;
 				const code = await codeOf(() => call(conversation)).catch((error: unknown) => {
 					throw new Error(

@@ -5,6 +5,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames, truncationStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
+import { isJson } from "../support/is-json.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const count = await loadCounter("o200k_base");
@@ -46,14 +47,6 @@ const limits = fc.oneof(
 	fc.integer({ min: 0, max: 2_000 }).map((maxChars) => ({ maxChars })),
 	fc.integer({ min: 1, max: 400 }).map((maxTokens) => ({ maxTokens })),
 );
-const isJson = (text: string) => {
-	try {
-		JSON.parse(text);
-		return true;
-	} catch {
-		return false;
-	}
-};
 
 test.prop([texts, limits, fc.constantFrom(...truncationStrategies), fc.constantFrom(...localeNames), fc.boolean()], {
 	numRuns: 450,

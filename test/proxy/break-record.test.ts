@@ -10,7 +10,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { wholeAnswer } from "../support/provider-answers.ts";
 import { type Api, createProviderCache } from "../support/provider-cache.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { early, type RunningProxy, sendSettled, startPlayed, statusOf } from "./played.ts";
+import { early, plainFacts, type RunningProxy, sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, type SessionApi, sessionApis, type Turn, turnsOf } from "./sessions.ts";
 import type { Received } from "./upstream.ts";
 
@@ -230,16 +230,10 @@ describe("a fault of the comparison", () => {
 			throw new Error("A defect.");
 		};
 		const facts = {
-			conversation: "one",
-			start: "start",
+			...plainFacts,
 			model: "claude-opus-4-5",
 			why: "nothing_to_edit",
-			isFrozen: false,
-			isCold: false,
-			isResumed: false,
-			reasoningLeftOut: 0,
 			terms: cacheTerms({}, "anthropic", policyOf().prices),
-			results: [],
 			parts: () => ({ unedited: parts, sent: parts }),
 			prompt: {
 				at: 0,

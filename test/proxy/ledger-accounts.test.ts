@@ -1,19 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { FigureLine, RequestLine } from "../../src/figures/line.ts";
-import { openFigures, readFigures } from "../../src/figures/store.ts";
+import type { RequestLine } from "../../src/figures/line.ts";
+import { openFigures } from "../../src/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { awsFrame } from "../support/stand-in-cloud.ts";
-import { early, sendSettled, startPlayed } from "./played.ts";
+import { early, linesIn, sendSettled, startPlayed } from "./played.ts";
 import { type Caches, type PlayedApi, playedApis, startBooks, untoldApi } from "./provider-books.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
 import { until } from "./upstream.ts";
-
-async function requestsIn(folder: string): Promise<RequestLine[]> {
-	const lines: FigureLine[] = [];
-	for await (const line of readFigures({ since: 0, folder })) lines.push(line);
-	return lines.filter((line) => line.kind === "request");
-}
 
 const turns = turnsOf(14, 5_000);
 const hour = 3_600_000;
@@ -37,7 +31,7 @@ async function playAccounted(api: PlayedApi, caches: Caches) {
 		const request = api.requestAfter(turns.slice(0, count), { streams: count % 2 === 0 });
 		await sendSettled(proxy, request);
 	}
-	const lines = await requestsIn(folder);
+	const lines = await linesIn(folder, "request");
 	const sum = (of: (line: RequestLine) => number) => lines.reduce((all, line) => all + of(line), 0);
 	return { lines, sum, provider: books.totals };
 }
@@ -86,12 +80,12 @@ it("the figures have requests that pass unread: signed ones, threads, and those 
 		const session = await startPlayed({ figures }, books.answer);
 		const proxy = await session.start({ upstreams: { [api.upstream]: session.upstream.url } });
 		await sendSettled(proxy, request);
-		const line = (await requestsIn(folder)).at(-1);
+		const line = (await linesIn(folder, "request")).at(-1);
 		expect(line?.billed).toBe(Math.round(books.totals.billed));
 		expect(line?.usd).toBeCloseTo(books.totals.dollars, 4);
 		expect([line?.unedited, line?.left_out]).toEqual([line?.billed, 0]);
 	}
-	const lines = await requestsIn(folder);
+	const lines = await linesIn(folder, "request");
 	expect(lines.map(({ undecided }) => undecided)).toEqual(["signed", "thread", undefined]);
 	expect(lines[0]?.model).toContain("claude-haiku-5-5");
 });
@@ -112,7 +106,7 @@ it("the figures have requests of Bedrock's Converse, which pass unread", async (
 			body: "{}",
 		});
 	const line = { input: 3, read: 4_000, write: 600, output: 10, billed: 953, unedited: 953 };
-	const lines = await requestsIn(folder);
+	const lines = await linesIn(folder, "request");
 	expect(lines).toMatchObject([line, line]);
 	expect(lines[0]).toMatchObject({
 		model: "us.anthropic.claude-opus-5-5-v1:0",
@@ -147,5 +141,7 @@ it("the figures have the input of an answer that the program breaks off", async 
 	await answer.body?.getReader().read();
 	leaving.abort();
 	await until(() => proxy.totals().requests === 1);
-	expect(await requestsIn(folder)).toMatchObject([{ input: 3, read: 4_000, write: 600, billed: 3 + 400 + 750 }]);
+	expect(await linesIn(folder, "request")).toMatchObject([
+		{ input: 3, read: 4_000, write: 600, billed: 3 + 400 + 750 },
+	]);
 });

@@ -9,7 +9,7 @@ import { createLedger } from "../../src/proxy/ledger.ts";
 import { billText } from "../../src/proxy/ledger-text.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { sendSettled } from "./played.ts";
+import { plainFacts, sendSettled, statusOf } from "./played.ts";
 import { requestOf, type SessionApi, turnsOf } from "./sessions.ts";
 import { type Received, type Sent, send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
@@ -43,8 +43,6 @@ function cachingProvider(prefixOf = (body: string) => body) {
 	};
 }
 
-const statusOf = async (url: string) => JSON.parse((await send(url, { path: "/palimpsest/status" })).body.toString());
-
 describe("the bill of the unedited requests", () => {
 	it("goes on after a resume in another process where the provider's cache is", async () => {
 		const [provider, plain] = [cachingProvider(), cachingProvider()];
@@ -58,7 +56,7 @@ describe("the bill of the unedited requests", () => {
 			plain.bill(request);
 		}
 		await until(() => one.totals().requests === 29);
-		expect((await statusOf(one.url)).edited.ratio).toBeLessThan(0.97);
+		expect((await statusOf(one)).edited.ratio).toBeLessThan(0.97);
 		await one.close();
 		const before = [provider.billed(), plain.billed()] as const;
 		const other = await startProxyTo(upstream.url, shared);
@@ -111,7 +109,7 @@ describe("the bill of the unedited requests", () => {
 				await sendSettled(proxy, request);
 			}
 			await until(() => proxy.totals().requests === turns.length);
-			const { edited, conversations } = await statusOf(proxy.url);
+			const { edited, conversations } = await statusOf(proxy);
 			expect(edited.billed).toBe(sent);
 			expect(edited.ratio / (sent / came)).toBeGreaterThan(0.93);
 			expect(edited.ratio / (sent / came)).toBeLessThan(1.07);
@@ -142,26 +140,11 @@ describe("an unknown bill", () => {
 		];
 		const sent = unedited.map((part) => (part.key === "result" ? { key: "masked", tokens: 500 } : part));
 		const facts = {
+			...plainFacts,
 			conversation,
-			start: "first",
 			model: "claude-opus-5",
 			terms,
-			why: "edited",
-			isFrozen: false,
-			isCold: false,
-			isResumed: false,
-			results: [],
-			reasoningLeftOut: 0,
 			parts: () => ({ unedited, sent }),
-			prompt: {
-				at: 0,
-				idle: undefined,
-				head: () => ({ tools: [], system: "", systemChars: 0 }),
-				settings: () => ({}),
-				roleOf: () => undefined,
-				keepsHead: () => true,
-				beginsTurn: () => false,
-			},
 		} as const;
 		ledger.count("requests");
 		return ledger.enter(facts, { api: "anthropic", wasEdited: true, usage });

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { FigureLine, RequestLine } from "../../src/figures/line.ts";
-import { openFigures, readFigures } from "../../src/figures/store.ts";
+import type { RequestLine } from "../../src/figures/line.ts";
+import { openFigures } from "../../src/figures/store.ts";
 import type { ProxyStatus } from "../../src/proxy/ledger.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { sendSettled, startPlayed, statusOf } from "./played.ts";
+import { linesIn, sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
 
 /** The prompt caches of a provider that keeps its own accounts: each answer bills what this conversation has not sent before. */
@@ -31,12 +31,6 @@ function accountingProvider() {
 	return { accounts, answer };
 }
 
-async function requestsIn(folder: string): Promise<RequestLine[]> {
-	const lines: FigureLine[] = [];
-	for await (const line of readFigures({ since: 0, folder })) lines.push(line);
-	return lines.filter((line) => line.kind === "request");
-}
-
 describe("the figures of a proxy", () => {
 	it("sum to the provider's own accounts, across a resume in a new process", async () => {
 		const folder = join(await scratchFolder(), "figures");
@@ -52,7 +46,7 @@ describe("the figures of a proxy", () => {
 			if (count === 25) proxy = await session.start();
 			await sendSettled(proxy, requestOf("anthropic", turns.slice(0, count)));
 		}
-		const lines = await requestsIn(folder);
+		const lines = await linesIn(folder, "request");
 		const sum = (of: (line: RequestLine) => number) => lines.reduce((all, line) => all + of(line), 0);
 		const { billed, dollars, requests } = provider.accounts;
 		expect(lines).toHaveLength(requests);
@@ -92,7 +86,7 @@ describe("the figures of a proxy", () => {
 		const proxy = await session.start();
 		const request = requestOf("anthropic", turnsOf(3));
 		await sendSettled(proxy, { ...request, headers: { ...request.headers, "User-Agent": "claude-cli/2.1.332" } });
-		const [line] = await requestsIn(folder);
+		const [line] = await linesIn(folder, "request");
 		expect(line).toMatchObject({ estimated: true, program: "claude", read: 0 });
 		expect(line?.input).toBeGreaterThan(1_000);
 	});

@@ -5,7 +5,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { play, sendSettled } from "./played.ts";
+import { plainFacts, play, sendSettled, statusOf } from "./played.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";
 import { type Received, send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
@@ -56,20 +56,6 @@ const answers: Readonly<Record<SessionApi, (input: number, read: number) => unkn
 	}),
 };
 
-const noPrompt = {
-	at: 0,
-	idle: undefined,
-	head: () => ({ tools: [], system: "", systemChars: 0 }),
-	settings: () => ({}),
-	roleOf: () => undefined,
-	keepsHead: () => true,
-	beginsTurn: () => false,
-};
-
-async function status(url: string) {
-	return JSON.parse((await send(url, { path: "/palimpsest/status" })).body.toString());
-}
-
 describe.each(sessionApis)("the ledger of a session (%s)", (api) => {
 	it("holds the provider's own bill, and the bill of the unedited requests", async () => {
 		const provider = cachingProvider(api);
@@ -99,7 +85,7 @@ describe.each(sessionApis)("the ledger of a session (%s)", (api) => {
 		const came = plain.bills.reduce((sum, { input }) => sum + input, 0);
 		expect((totals.tokensSent + totals.tokensLeftOut) / came).toBeGreaterThan(0.93);
 		expect((totals.tokensSent + totals.tokensLeftOut) / came).toBeLessThan(1.07);
-		const { conversations, requests, edited } = await status(proxy.url);
+		const { conversations, requests, edited } = await statusOf(proxy);
 		expect(conversations).toHaveLength(1);
 		expect(conversations[0]).toMatchObject({ requests: 31, output_tokens: 7 * 31, state: "edited" });
 		expect(requests.edited).toBeGreaterThan(5);
@@ -156,7 +142,7 @@ describe("usage", () => {
 		expect(got.body).toEqual(bytes);
 		await until(() => proxy.totals().requests === 1);
 		expect(proxy.totals().tokensSent).toBe(125);
-		expect((await status(proxy.url)).edited).toMatchObject({ output_tokens: 50, cache_read_tokens: 100 });
+		expect((await statusOf(proxy)).edited).toMatchObject({ output_tokens: 50, cache_read_tokens: 100 });
 	});
 
 	it("with the lifetimes of written tokens is billed at both prices", async () => {
@@ -186,7 +172,7 @@ describe("usage", () => {
 		const proxy = await startProxyTo(upstream.url);
 		for (let time = 0; time < 2; time += 1) await send(proxy.url, requestOf("chat", turns.slice(0, 2)));
 		await until(() => proxy.totals().requests === 2);
-		const { edited, conversations } = await status(proxy.url);
+		const { edited, conversations } = await statusOf(proxy);
 		for (const { output_tokens, billed, ratio } of [edited, ...conversations])
 			expect([output_tokens, billed, ratio]).toEqual([0, 0, 1]);
 	});
@@ -244,7 +230,7 @@ describe("held-out conversations", () => {
 		}
 		expect(heldOut).toBeGreaterThan(8);
 		expect(heldOut).toBeLessThan(32);
-		const { held_out, undecided } = await status(proxy.url);
+		const { held_out, undecided } = await statusOf(proxy);
 		expect([held_out.requests, undecided]).toEqual([2 * heldOut, { held_out: 2 * heldOut }]);
 	});
 });
@@ -263,18 +249,10 @@ describe("the names of models and tools", () => {
 			ref: undefined,
 		} as const;
 		const facts = {
-			conversation: "one",
-			start: "start",
+			...plainFacts,
 			model: name,
-			why: "edited",
-			isFrozen: false,
-			isCold: false,
-			isResumed: false,
-			reasoningLeftOut: 0,
 			terms: cacheTerms({}, "openai", policyOf().prices),
 			results: [{ ...result, tokensBefore: 9, tokensAfter: 1 }],
-			parts: () => ({ unedited: [], sent: [] }),
-			prompt: noPrompt,
 		} as const;
 		ledger.enter(facts, { api: "openai", wasEdited: true, usage: undefined });
 		const [conversation] = ledger.status().conversations;
@@ -294,7 +272,7 @@ describe("the status of many conversations", () => {
 			await send(proxy.url, requestOf("anthropic", own));
 		}
 		await until(() => proxy.totals().requests === 25);
-		const { conversations } = (await status(proxy.url)) as {
+		const { conversations } = (await statusOf(proxy)) as {
 			conversations: { requests: number; points: unknown[]; results: unknown[] }[];
 		};
 		expect(conversations.map(({ requests }) => requests)).toEqual(new Array(25).fill(1));

@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import type { FigureLine } from "../../src/figures/line.ts";
+import { readFigures } from "../../src/figures/store.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -69,6 +71,35 @@ export async function play(
 export async function statusOf({ url }: { readonly url: string }) {
 	return JSON.parse((await send(url, { path: "/palimpsest/status" })).body.toString());
 }
+
+/** The lines of a kind among the figures in a folder. */
+export async function linesIn<Kind extends FigureLine["kind"]>(folder: string, kind: Kind) {
+	const lines: FigureLine[] = [];
+	for await (const line of readFigures({ since: 0, folder })) lines.push(line);
+	return lines.filter((line): line is Extract<FigureLine, { readonly kind: Kind }> => line.kind === kind);
+}
+
+/** Facts of an edited request of one conversation, without results and parts. */
+export const plainFacts = {
+	conversation: "one",
+	start: "start",
+	why: "edited",
+	isFrozen: false,
+	isCold: false,
+	isResumed: false,
+	results: [],
+	reasoningLeftOut: 0,
+	parts: () => ({ unedited: [], sent: [] }),
+	prompt: {
+		at: 0,
+		idle: undefined,
+		head: () => ({ tools: [], system: "", systemChars: 0 }),
+		settings: () => ({}),
+		roleOf: () => undefined,
+		keepsHead: () => true,
+		beginsTurn: () => false,
+	},
+} as const;
 
 /** Opened and closed by a test. */
 export function createGate() {

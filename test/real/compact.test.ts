@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { invertEdits, writeEdits } from "../../src/json-text/edit.ts";
-import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactOutcome, CompactRequest } from "../../src/operations/compaction-request.ts";
 import { type BuiltInStrategy, builtInStrategies } from "../../src/policy/names.ts";
@@ -14,6 +13,7 @@ import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
+import { checkText } from "../support/there-and-back.ts";
 import { archivedValues, brokenCompaction } from "./compaction-checks.ts";
 
 const files = chosenConversations();
@@ -41,12 +41,6 @@ type Given = Partial<CompactRequest> & Pick<CompactRequest, "conversation">;
 function compact(name: BuiltInStrategy, given: Given): Promise<CompactOutcome> {
 	const answer = { kind: "summariser", summariser: standInSummariser() } as const;
 	return compactConversation({ policy, strategy: { kind: "built_in", name }, answer, ...given });
-}
-
-function checkText(document: TextDocument, { conversation, edits }: CompactOutcome): void {
-	const written = writeEdits(document, edits);
-	expect(JSON.parse(written.text)).toEqual(conversation);
-	expect(invertEdits(written)).toBe(document.text);
 }
 
 describe.skipIf(!hasRealData)("every real conversation at half its size", () => {

@@ -1,14 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { invertEdits, writeEdits } from "../../src/json-text/edit.ts";
-import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts";
-import type { Outcome } from "../../src/operations/conversation.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
+import { checkText } from "../support/there-and-back.ts";
 
 /** What the folder calls a format, where we call it otherwise. */
 const ourNames: Readonly<Record<string, string>> = { openai: "openai-chat", anthropic: "anthropic-messages" };
@@ -28,13 +27,6 @@ const seen = new Map<
 	string,
 	{ conversations: number; results: number; masks: number; guards: number; edits: number }
 >();
-
-/** Edits on the text give what edits on the value gave, and can be taken back to the byte. */
-function checkText(document: TextDocument, { conversation, edits }: Outcome<unknown>): void {
-	const written = writeEdits(document, edits);
-	expect(JSON.parse(written.text)).toEqual(conversation);
-	expect(invertEdits(written)).toBe(document.text);
-}
 
 describe.skipIf(!hasRealData)("every real conversation, in every format", () => {
 	it.each(files)("%s", async (file) => {

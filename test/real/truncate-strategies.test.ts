@@ -9,6 +9,7 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { restoreText } from "../../src/restore/restore.ts";
 import { atLeast } from "../support/breadth.ts";
+import { isJson } from "../support/is-json.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";
 
@@ -23,15 +24,6 @@ const seen = { conversations: 0, cut: 0, restored: 0, focused: 0, json: 0, kept:
 /** What stands in the place of a result: a text, or a list that holds nothing but one. */
 const textOf = (replacement: unknown) =>
 	Array.isArray(replacement) ? String(replacement[0]?.text) : String(replacement);
-
-const isJson = (text: string) => {
-	try {
-		JSON.parse(text);
-		return true;
-	} catch {
-		return false;
-	}
-};
 
 describe.skipIf(!hasRealData)("every real conversation, with its large results cut by strategy", () => {
 	it.each(files)("%s", async (file) => {

@@ -1,5 +1,3 @@
-import { readdirSync } from "node:fs";
-import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
@@ -9,16 +7,10 @@ import { compactConversation } from "../../src/operations/compact.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
-import type { FormatRow } from "../formats/format-row.ts";
+import { rows } from "../formats/all-rows.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, calls, results, toolTurn, user } from "../support/script.ts";
-
-const folder = resolve(import.meta.dirname, "../formats/rows");
-
-const rows = await Promise.all(
-	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
-);
 
 const open = async () => (await openArchive({ where: "memory" })) as Archive;
 

@@ -1,7 +1,9 @@
+import { expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
-import { readTextDocument } from "../../src/json-text/read.ts";
+import { invertEdits, spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
+import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts";
+import type { Outcome } from "../../src/operations/conversation.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { restoreText } from "../../src/restore/restore.ts";
@@ -19,4 +21,11 @@ export async function thereAndBack(text: string, policy: Policy) {
 	const masked = writeEdits(document, outcome.edits).text;
 	const restored = await restoreText({ text: masked, name: "the text", archive, policy });
 	return { outcome, masked, restored: restored.text };
+}
+
+/** Edits on the text give what edits on the value gave, and can be taken back to the byte. */
+export function checkText(document: TextDocument, { conversation, edits }: Outcome<unknown>): void {
+	const written = writeEdits(document, edits);
+	expect(JSON.parse(written.text)).toEqual(conversation);
+	expect(invertEdits(written)).toBe(document.text);
 }

@@ -21,3 +21,9 @@ export function transcriptOf(...messages: readonly Message[]): Transcript {
 export function transcriptFrom(document: unknown): Transcript {
 	return readConversation(document).transcript;
 }
+
+/** The transcript of a session without what is no longer sent. */
+export function sentIn(records: unknown): Transcript {
+	const transcript = transcriptFrom(records);
+	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
+}

@@ -1,14 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-	createPieceBytes,
-	createPieceCache,
-	findLongPiece,
-	hashBytes,
-	hashThreeWords,
-	lastWordMask,
-	pieceCacheSize,
-	rememberLongPiece,
-} from "../../src/tokens/piece-cache.ts";
+import { createPieceCache, findLongPiece, pieceCacheSize, rememberLongPiece } from "../../src/tokens/piece-cache.ts";
 import { viewOf } from "./trained-table.ts";
 
 describe("createPieceCache", () => {
@@ -62,67 +53,5 @@ describe("createPieceCache", () => {
 		const known = Array.from({ length: 248 }, (_, start) => findLongPiece(cache, view, start, 20, start * 31) > 0);
 		expect(known.slice(0, 96)).not.toContain(true);
 		expect(known.slice(96)).toContain(true);
-	});
-});
-
-describe("the hash of a piece", () => {
-	const bytesOf = (index: number, length: number) =>
-		Array.from({ length }, (_, at) => String.fromCharCode((index * 31 + at * at * 7 + (index >> 3) * at) & 0xff)).join(
-			"",
-		);
-
-	it("is the same of up to three words as of their bytes", () => {
-		for (let length = 1; length <= 12; length++) {
-			for (let index = 0; index < 20; index++) {
-				const view = viewOf(`x${bytesOf(index, length)}yz`);
-				const words = [0, 4, 8].map((at) =>
-					at < length ? view.getInt32(1 + at, true) & lastWordMask(Math.min(4, length - at)) : 0,
-				);
-				const [first = 0, second = 0, third = 0] = words;
-				expect(hashThreeWords(first, second, third, length)).toBe(hashBytes(view, 1, length));
-			}
-		}
-	});
-
-	it("depends on each byte and on the length, and on nothing after it", () => {
-		for (let length = 1; length <= 21; length++) {
-			const piece = "p".repeat(length);
-			const hash = hashBytes(viewOf(piece), 0, length);
-			expect(hashBytes(viewOf(`xx${piece}yy`), 2, length)).toBe(hash);
-			expect(hashBytes(viewOf(`${piece}\0`), 0, length + 1)).not.toBe(hash);
-			for (let at = 0; at < length; at++) {
-				const other = `${piece.slice(0, at)}q${piece.slice(at + 1)}`;
-				expect(hashBytes(viewOf(other), 0, length)).not.toBe(hash);
-			}
-		}
-	});
-
-	it("spreads like random numbers, in its lowest bits and in its highest", () => {
-		const kinds = [
-			(index: number) => `${index}`,
-			(index: number) => `word${index.toString(2)}`,
-			(index: number) => `${String.fromCharCode(index & 0xff, index >> 8)}same`,
-			(index: number) => `a long one whose middle ${index} differs`,
-		];
-		for (const kind of kinds) {
-			const hashes = Array.from({ length: 4_096 }, (_, index) => hashBytes(viewOf(kind(index)), 0, kind(index).length));
-			for (const part of [(hash: number) => hash & 0xfff, (hash: number) => hash >>> 20]) {
-				// Of so many places, random numbers leave 1507 free, give or take 60.
-				const taken = new Set(hashes.map(part)).size;
-				expect(taken).toBeGreaterThan(2_400);
-				expect(taken).toBeLessThan(2_900);
-			}
-		}
-	});
-});
-
-describe("the bytes of a piece", () => {
-	it("can be read in words past the last one", () => {
-		const { bytes, view, capacity } = createPieceBytes(5);
-		expect([bytes.length, view.byteLength, capacity]).toEqual([21, 21, 5]);
-	});
-
-	it("are masked after the last one", () => {
-		expect([1, 2, 3, 4].map(lastWordMask)).toEqual([0xff, 0xffff, 0xffffff, 0xffffffff]);
 	});
 });

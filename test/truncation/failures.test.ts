@@ -316,7 +316,7 @@ describe("the signs of units", () => {
 			signsOf(`${"word\r".repeat(4)}ERROR: full\r\n`),
 			signsOf("a"),
 			signsOf("ERROR: full of it\nok"),
-		]).toEqual([[0, 0, 0, 2, 0, 0], [2, 2, 0, 0], [2, 2, 2, 2, 2], [0, 0, 0, 0, 2], [0], [2, 0]]);
+		]).toEqual([[0, 0, 0, 2, 0, 0], [0, 2, 0, 0], [2, 2, 2, 2, 2], [0, 0, 0, 0, 2], [0], [2, 0]]);
 	});
 
 	it("of the start and the end of a long line", () => {

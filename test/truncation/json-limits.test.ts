@@ -94,12 +94,8 @@ describe("a list", () => {
 		expect([111, 112, 200].map((max) => idsOf(errors, max))).toEqual(["0 . 11", "0 . 11", "0 1 2 3 . 11"]);
 	});
 
-	it("shows an item with a failure in whole up to 1 500 characters, or alone", () => {
+	it("shows an item with a failure alone, and its own text cut, where it is too large", () => {
 		const failing = (chars: number) => ({ status: "error", text: "x".repeat(chars - 28) });
-		const others = times(3, () => "w".repeat(400));
-		const shownOf = (chars: number) => textOf([...others, failing(chars), ...others], 2_100);
-		expect(shownOf(1_500)).toContain(JSON.stringify(failing(1_500)));
-		expect(shownOf(1_501)).toMatch(/"status":"error","text":"x+~x+"/);
 		const { text } = shortened(["w".repeat(300), failing(1_200), "w".repeat(300)], 700);
 		expect(text).toMatch(/^\[\{"_truncated":"i"\},\{"status":"error","text":"x+~x+"\},\{"_truncated":"i"\}\]$/);
 		expect(text.length).toBeLessThanOrEqual(700);
@@ -138,15 +134,10 @@ describe("an object", () => {
 describe("a string", () => {
 	const many = `${"y ".repeat(30)}\nERROR: full\n${"z ".repeat(30)}\nERROR: disk gone\n${"w ".repeat(30)}`;
 
-	it("keeps its lines of failures in three fifths of its room, and two thirds of the rest at its start", () => {
-		expect(textOf(JSON.stringify(many), 57)).toBe('"y y y y y y y y y y y y y y~ERROR: full\\n~ w w w w w w "');
+	it("keeps its lines of failures, and its start and end around them", () => {
 		expect(textOf(JSON.stringify(many), 58)).toBe('"y y y y y y y y~ERROR: full\\n~ERROR: disk gone\\n~ w w w "');
-		expect(textOf(JSON.stringify(`ERROR: full\n${"z ".repeat(60)}`), 40)).toBe('"ERROR: full\\nz z~ z z z "');
 		expect(textOf(JSON.stringify(many), 20)).toBe('"y ~ERROR: full\\n~ "');
-		expect(textOf(JSON.stringify(many), 14)).toBe('"~ERROR: ful~"');
-		expect(textOf(JSON.stringify("x".repeat(100)), 33)).toBe('"xxxxxxxxxxxxxxxxxxxx~xxxxxxxxxx"');
-		expect(textOf(JSON.stringify("x".repeat(100)), 5)).toBe('"xx~"');
-		expect(textOf(JSON.stringify("x".repeat(100)), 3)).toBe('"~"');
+		expect(textOf(JSON.stringify("x".repeat(100)), 33)).toMatch(/^"x+~x+"$/);
 		expect(textOf(JSON.stringify("x".repeat(100)), 2)).toBe('""');
 		// There is no room for a failure between two marks.
 		expect(textOf(JSON.stringify(many), 20, "", "", "<omitted>")).toBe('"y y y <omitted> w "');

@@ -154,12 +154,6 @@ describe("the units that are worth most", () => {
 		}
 	});
 
-	it("are chosen next to a failure of no worth among very many", () => {
-		const units = textUnits(Array.from({ length: 2_000 }, (_, unit) => (unit === 1_500 ? "F" : "x")).join("\n"));
-		const priority = Array.from({ length: 2_000 }, (_, unit) => (unit === 1_500 ? 0 : 1 + (unit % 7)));
-		expect(lettersOf({ units, priority, first: [failure(1_500)] }, 40)).toBe(".x.x.x.x.x.x.x.x.x.F.");
-	});
-
 	it("are the first of very many that are equal", () => {
 		const units = textUnits(Array.from({ length: 900 }, () => "abcd").join("\n"));
 		const priority = Array.from({ length: 900 }, () => 1);
@@ -199,36 +193,6 @@ describe("the lines that come first", () => {
 		const first = [failure(2), failure(7, { share: 1 })];
 		expect([16, 15].map((room) => lettersOf({ units, first }, room))).toEqual([".c.h.", ".c."]);
 	});
-
-	it("are not looked for after 40 in a row that did not fit", () => {
-		const many = linesOf([4, 4, ...Array.from({ length: 40 }, () => 30), 4, 4]);
-		const long = Array.from({ length: 40 }, (_, index) => likely(index + 2, 0.5));
-		const isKept = (...first: readonly FirstLine[]) => {
-			const { kept } = select({ units: many, first, head: 1e-9 })(60);
-			return kept.some(({ end }) => end === many.chars);
-		};
-		expect(isKept(...long, likely(43, 0.5))).toBe(false);
-		expect(isKept(...long.slice(1), likely(43, 0.5))).toBe(true);
-		// One that fits begins the count anew, and another kind has its own.
-		expect(isKept(...long.slice(1), likely(1, 0.5), ...long.slice(1), likely(43, 0.5))).toBe(true);
-		expect(isKept(...long, failure(43, { kind: "odd", share: 0.5 }))).toBe(true);
-	});
-
-	it("are the pieces around the match of a failure that is too long, up to half its share", () => {
-		const states = textUnits("aaa\rbbb\rccc\rddd\reee\rfff\rggg\rhhh\riii\rjjj");
-		const shown = (share: number, given: Partial<FirstLine> = {}) =>
-			select({ units: states, first: [failure(5, { from: 0, to: 9, share, ...given })] })(31)
-				.text.replace(/[^a-j]/g, "")
-				.replace(/(.)\1+/g, "$1");
-		expect([0, 1, 1.13, 1.14, 1.46, 1.47, 3].map((share) => shown(share))).toEqual([
-			...["f", "fg", "fg", "efg", "efg", "efgh", "defgh"],
-		]);
-		const wholeIn = (room: number) => lettersOf({ units, first: [failure(2, { from: 0, to: 2, share: 9 })] }, room);
-		expect([16, 17].map(wholeIn)).toEqual([".bc.", "abc."]);
-		expect([shown(3, { from: 4 }), shown(3, { to: 6 }), shown(3, { from: 5 }), shown(3, { to: 5 })]).toEqual([
-			...["efghi", "cdefg", "fghij", "bcdef"],
-		]);
-	});
 });
 
 describe("both ends", () => {
@@ -242,35 +206,6 @@ describe("both ends", () => {
 		expect(lettersOf({ units, head: (maxChars) => (maxChars === 31 ? 0.5 : 0) }, 30)).toBe("abc.");
 		expect(lettersOf({ units, head: 1, tail: 1 }, 22)).toBe("abcd.");
 		expect(lettersOf({ units, head: 0.5, tail: 0.5, first: [failure(5)] }, 30)).toBe("ab.f.ij");
-	});
-
-	it("are one line in half of the room at the start, and in a quarter at the end", () => {
-		const startIn = (length: number, head: number) =>
-			lettersOf({ units: linesOf([length, 30, 4, 30]), head, priority: [0, 0, 1] }, 30);
-		expect([startIn(14, 0.01), startIn(15, 0.01), startIn(14, 0)]).toEqual(["a.c.", ".c.", ".c."]);
-		const endIn = (length: number, tail: number) =>
-			lettersOf({ units: linesOf([30, 4, 30, length]), tail, priority: [0, 1] }, 30);
-		expect([endIn(6, 0.01), endIn(7, 0.01), endIn(6, 0)]).toEqual([".b.d", ".b.", ".b."]);
-	});
-});
-
-describe("small gaps", () => {
-	const lettersWith = (gap: string, between: readonly number[]) => {
-		// Of so many lines, those that are worth nothing are no candidates.
-		const lines = [9, ...between, 9, ...Array.from({ length: 600 }, () => 40)].map((length) => "x".repeat(length));
-		const units = textUnits(lines.join("\n"));
-		const priority = [1, ...between.map(() => 0), 1];
-		const { kept } = select({ units, priority, given: { gap, folded: gap } })(70);
-		return kept.length;
-	};
-
-	it("are closed if the lines in them are no longer than a mark", () => {
-		expect([5, 6].map((length) => lettersWith("[---]", [length]))).toEqual([1, 2]);
-		expect([lettersWith("[---]", [2, 2]), lettersWith("[---]", [2, 3])]).toEqual([1, 2]);
-	});
-
-	it("are closed over three lines, not over four", () => {
-		expect([lettersWith("[---]", [0, 0, 0]), lettersWith("[---]", [0, 0, 0, 0])]).toEqual([1, 2]);
 	});
 });
 
@@ -306,32 +241,5 @@ describe("without room for a unit with its marks", () => {
 		expect(bare(foxes, 6)).toEqual(["<10>", "", 1]);
 		expect(bare(foxes, 1)).toEqual(["…", "", 0]);
 		expect(bare(foxes, 0)).toEqual(["", "", 0]);
-	});
-});
-
-describe("the notice", () => {
-	const units = linesOf([9, 9, 9]);
-	const topOf = (maxChars: number) =>
-		select({ units, priority: [1], given: { notice: "[full]", short: "[s]" } })(maxChars).text.split("\n")[0];
-
-	it("is in a third of the room, or a short one in half of it", () => {
-		// With its line feed, the one takes seven characters and the other four.
-		expect([21, 20].map(topOf)).toEqual(["[full]", "[s]"]);
-		const short = (maxChars: number) =>
-			select({ units: linesOf([1, 9]), priority: [1], given: { notice: "x".repeat(99), short: "[sss]" } })(maxChars)
-				.text;
-		expect([12, 11].map(short)).toEqual(["[sss]\na\n…", "a\n…"]);
-	});
-});
-
-describe("states of a line", () => {
-	const states = textUnits("aaa\rbbb\rccc\rddd\reee\rfff\rggg\rhhh\riii\rjjj");
-	const shown = (maxChars: number, inside: string) =>
-		select({ units: states, priority: [0, 1, 0, 2, 0, 1, 0, 1.5, 0, 1], given: { inside } })(maxChars).text;
-
-	it("are fewer if the marks inside their line take more room than those of most gaps", () => {
-		expect(shown(31, ".").replaceAll("\r", "_")).toBe(".bbb_.ddd_.fff_.hhh_.jjj");
-		// The first choice has as many states, whose marks of nine characters do not fit.
-		expect(shown(45, "[inside ]").replaceAll("\r", "_")).toBe("[inside ]ddd_[inside ]jjj");
 	});
 });

@@ -10,27 +10,7 @@ const isWrittenIn = (...lines: readonly (string | readonly string[])[]) => isWri
 const plain = "words of it";
 const code = "import { abc } from 'somewhere'";
 
-describe("binary data", () => {
-	it("has more than 5 % of control characters", () => {
-		expect([5, 6].map((odd) => detectShape("\0".repeat(odd) + "x".repeat(100 - odd)))).toEqual(["text", "binary"]);
-	});
-
-	it("is known by 65 536 characters at each end", () => {
-		const half = "x".repeat(65_536);
-		expect(detectShape(half + "\0".repeat(10_000) + half)).toBe("text");
-		expect(detectShape(half + half + half + "\0".repeat(8_000))).toBe("binary");
-		expect(detectShape("\0".repeat(8_000) + half + half + half)).toBe("binary");
-	});
-});
-
 describe("HTML", () => {
-	it("has over 40 tags in its first 8 000 characters", () => {
-		expect([40, 41].map((tags) => detectShape("<br>".repeat(tags)))).toEqual(["text", "html"]);
-		expect(detectShape("<h1>".repeat(41))).toBe("html");
-		expect(detectShape("</p>".repeat(41))).toBe("html");
-		expect(detectShape("<br>".repeat(20) + "x".repeat(8_000) + "<br>".repeat(40))).toBe("text");
-	});
-
 	it("begins with a tag, and is not Markdown", () => {
 		expect(detectShape(`  ${"<br>".repeat(41)}`)).toBe("html");
 		expect([`x${"<br>".repeat(41)}`, `x ${"<br>".repeat(41)}`].map(detectShape)).toEqual(["text", "text"]);
@@ -75,11 +55,6 @@ describe("a diff", () => {
 		expect(withLines(file, "@@ -1 +1 @@")).toBe(shape);
 	});
 
-	it("names it in its first 3 000 characters", () => {
-		expect(shapeOf(times(900, "+x"), "+++ b/x", "@@ -1 +1 @@")).toBe("diff");
-		expect(shapeOf(times(1_000, "+x"), "+++ b/x", "@@ -1 +1 @@")).toBe("text");
-	});
-
 	it.each([
 		...["-x", "+x", " x", "@ x", " 12→+x", "3:-x", "  12\t x", "12|+x"],
 		...["Author: me", "X-Header: x", `A${"b".repeat(20)}: x`],
@@ -94,12 +69,6 @@ describe("a diff", () => {
 			expect(shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(20, line))).not.toBe("diff");
 		},
 	);
-
-	it("has over 80 % of its lines", () => {
-		const withOthers = (others: number) =>
-			shapeOf("--- a/x", "+++ b/x", "@@ -1 +1 @@", times(5, "-x"), times(others, plain));
-		expect([1, 2].map(withOthers)).toEqual(["diff", "text"]);
-	});
 
 	it("is not the trace of a shell", () => {
 		const lines = ["+++ b/x", "@@ -1 +1 @@", ...times(20, "+x")];
@@ -118,46 +87,10 @@ describe("a diff", () => {
 	});
 });
 
-describe("minified code", () => {
-	const ofMarks = (marks: number, blanks: number, chars = 4_000) =>
-		detectShape("=".repeat(marks) + " ".repeat(blanks) + "x".repeat(chars - marks - blanks));
-
-	it("has over 3 000 characters, and over 1 500 a line", () => {
-		expect([3_000, 3_001].map((chars) => ofMarks(600, 9, chars))).toEqual(["text", "minified"]);
-		const lines = (chars: number) =>
-			shapeOf(times(2, `${"x=".repeat(749)}`), `${"x=".repeat(749)}${"x".repeat(chars)}`);
-		expect([4, 5].map(lines)).toEqual(["text", "minified"]);
-	});
-
-	it("has over 8 % of marks, and under 12 % of white space", () => {
-		expect([320, 321].map((marks) => ofMarks(marks, 9))).toEqual(["text", "minified"]);
-		expect([479, 480].map((blanks) => ofMarks(600, blanks))).toEqual(["minified", "text"]);
-		expect([ofMarks(0, 0), ofMarks(600, 0)]).toEqual(["text", "minified"]);
-	});
-
-	it("is known by its first 65 536 characters", () => {
-		expect(detectShape("x=".repeat(32_768) + "words ".repeat(60_000))).toBe("minified");
-	});
-
-	it("has no 200 lines", () => {
-		expect(shapeOf(times(400, "x=".repeat(800)))).toBe("text");
-		// The end lies within the last line, so 80 lines at the start and 120 behind them are read.
-		expect(shapeOf(times(400, "x=".repeat(800)), "x=".repeat(10_000))).toBe("text");
-		// The last of the 120 steps is within the last line too, so one line less is read.
-		expect(shapeOf(times(400, "x=".repeat(800)), "x=".repeat(12_000))).toBe("minified");
-	});
-});
-
-describe("data in base64", () => {
-	const digits = "abcdefghijklmnopqrstuvwxyz0123456789";
-	const line = `${digits}${digits.toUpperCase()}`.repeat(3);
-
-	it("has over 90 % of its lines, with letters of both cases and digits", () => {
-		expect(shapeOf(times(10, line))).toBe("base64");
-		expect(shapeOf(times(9, line), plain)).not.toBe("base64");
-		expect(shapeOf(times(10, digits.repeat(6)))).not.toBe("base64");
-		expect(shapeOf(times(10, digits.toUpperCase().repeat(6)))).not.toBe("base64");
-	});
+it("long lines of words, of letters or in great number are not minified code", () => {
+	const texts = ["words = of it; ".repeat(900), "x".repeat(9_000), times(400, "x=".repeat(800)).join("\n")];
+	expect(texts.map(detectShape)).toEqual(["text", "text", "text"]);
+	expect(detectShape("x=".repeat(4_000))).toBe("minified");
 });
 
 describe("JSON", () => {
@@ -169,10 +102,6 @@ describe("JSON", () => {
 });
 
 describe("a table of fields", () => {
-	it("has five lines or more", () => {
-		expect([4, 5].map((count) => shapeOf(times(count, "a,b,c")))).toEqual(["text", "table"]);
-	});
-
 	it("may have quoted fields that end in another line", () => {
 		expect(shapeOf(times(9, 'a,b,"c,d'))).toBe("table");
 		expect(shapeOf("a,b,c", times(9, 'a,b,"c,d'))).toBe("table");
@@ -200,26 +129,6 @@ describe("a table of columns", () => {
 		expect(cells.map((row) => shapeOf(header, times(9, row)))).toEqual(["text", "table", "table", "table", "text"]);
 		expect(shapeOf(header, times(9, "  pod one   Running now   5 days  "))).toBe("table");
 	});
-
-	it("has over 85 % of rows", () => {
-		const withRows = (rows: number) => shapeOf(header, times(rows - 1, "pod   Running   5d"), times(20 - rows, plain));
-		expect([17, 18].map(withRows)).toEqual(["text", "table"]);
-	});
-});
-
-describe("numbered lines and code", () => {
-	const stamped = "2026-03-01T10:00:00 step";
-
-	it("are not a log if over half of the lines have numbers", () => {
-		const withNumbers = (count: number) => shapeOf(times(count, `12: ${stamped}`), times(20 - count, stamped));
-		expect([10, 11].map(withNumbers)).toEqual(["log", "text"]);
-		expect(shapeOf(times(9, `12: ${plain}`), times(2, "12: ERROR: full"))).toBe("text");
-	});
-
-	it("are not a log if over 40 % of the lines are code", () => {
-		const withCode = (count: number) => shapeOf(times(count, code), times(20 - count, stamped));
-		expect([8, 9].map(withCode)).toEqual(["log", "text"]);
-	});
 });
 
 describe("a run", () => {
@@ -228,8 +137,8 @@ describe("a run", () => {
 	it("reports two results in its last 40 lines", () => {
 		expect(shapeOf(times(9, plain), failures)).toBe("log");
 		expect(shapeOf(times(9, plain), failures[0] as string)).toBe("text");
-		expect(shapeOf(failures, times(38, plain))).toBe("log");
-		expect(shapeOf(failures, times(39, plain))).toBe("text");
+		expect(shapeOf(times(2_000, plain), failures, times(30, plain))).toBe("log");
+		expect(shapeOf(failures, times(2_000, plain))).toBe("text");
 	});
 
 	it("does not begin with code, and is not Markdown", () => {
@@ -242,27 +151,19 @@ describe("a run", () => {
 describe("code and prose", () => {
 	const sentence = (chars: number) => `${"many words of ".repeat(9).slice(0, chars - 1)}.`;
 
-	it("have a quarter of their lines or more", () => {
-		const others = (count: number) => times(20 - count, plain);
-		expect([5, 6].map((count) => isWrittenIn(times(count, code), others(count)))).toEqual([false, true]);
-		expect([5, 6].map((count) => isWrittenIn(times(count, sentence(80)), others(count)))).toEqual([false, true]);
-	});
-
 	it("have sentences of over 60 characters that end a line", () => {
 		expect([60, 61].map((chars) => isWrittenIn(times(9, sentence(chars))))).toEqual([false, true]);
 		expect(isWrittenIn(times(9, `${sentence(80)} and then some`))).toBe(false);
+	});
+
+	it("are known in the middle of a long text", () => {
+		expect(isWrittenIn(times(80, plain), times(3_000, code), times(1_600, plain))).toBe(true);
 	});
 
 	it("are not beginnings of long lines", () => {
 		expect(isWrittenIn(times(9, `${"x".repeat(399)}{${"x".repeat(99)}`))).toBe(false);
 		expect(isWrittenIn(times(9, `${"x".repeat(398)}{`))).toBe(true);
 		expect(isWrittenIn(times(80, plain), times(32, `${"many words of ".repeat(35)}.`))).toBe(false);
-	});
-
-	it("are Markdown with over 8 % of headings or items, not counting blank lines", () => {
-		const withItems = (items: number) => isWrittenIn(times(items, "- item"), times(25 - items, plain));
-		expect([2, 3].map(withItems)).toEqual([false, true]);
-		expect(isWrittenIn("- item", times(11, plain), times(13, " "))).toBe(true);
 	});
 });
 
@@ -288,11 +189,6 @@ describe("Base64", () => {
 		expect(kinds.map((letters) => detectShape(encoded(1_000, letters)))).toEqual(["text", "text", "text"]);
 	});
 
-	it("has over 24 characters in its first 4 000", () => {
-		expect([24, 25].map((size) => detectShape(encoded(1_000, mixed.slice(-size))))).toEqual(["text", "base64"]);
-		expect(detectShape(encoded(4_000, mixed.slice(-24)) + encoded(1_000, mixed))).toBe("text");
-	});
-
 	it("has over 90 % of lines of nothing else", () => {
 		const line = encoded(100, mixed);
 		expect([9, 10].map((count) => shapeOf(times(count, line), "words of a line, not more"))).toEqual([
@@ -303,31 +199,5 @@ describe("Base64", () => {
 		expect(shapeOf(times(10, `${line} words`))).toBe("text");
 		expect(shapeOf(times(10, `words ${line}`))).toBe("text");
 		expect(detectShape(`data:image/png;base64,${encoded(1_000, mixed)}`)).toBe("base64");
-	});
-});
-
-describe("the lines that are read of a long text", () => {
-	it("are 80 at its start", () => {
-		expect(isWrittenIn(times(79, plain), times(25, code))).toBe(false);
-	});
-	it("are 80 at its end", () => {
-		expect(shapeOf(times(2_000, plain), times(2, "ERROR: full"), times(38, plain))).toBe("log");
-		// Nothing between them if the rest has at most 16 384 characters.
-		expect(isWrittenIn(times(80, plain), times(400, code), times(80, plain))).toBe(false);
-		// None of them twice.
-		expect(isWrittenIn(times(56, plain), times(24, code), times(20, plain))).toBe(false);
-	});
-
-	it("are 120 evenly between them", () => {
-		const between = (first: string, count: number, of: string, others: number) =>
-			isWrittenIn(times(80, first), times(others, plain), times(count, of), times(1_600, plain));
-		expect(between(plain, 3_000, code, 0)).toBe(true);
-		expect(between(plain, 2_000, code, 1_800)).toBe(true);
-		expect(between(plain, 600, code, 9_000)).toBe(false);
-		expect(between("x".repeat(300), 700, code, 0)).toBe(true);
-	});
-
-	it("are none if the rest is one line", () => {
-		expect(isWrittenIn(code, times(79, plain), "x".repeat(99_999))).toBe(false);
 	});
 });

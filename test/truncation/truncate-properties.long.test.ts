@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
+import { isJson } from "../support/is-json.ts";
 import { noticesOf } from "../support/notices-of.ts";
 import { findKept, shorten, strategies } from "./shorten.ts";
 
@@ -69,14 +70,6 @@ const htmlTexts = fc
 const texts = fc.oneof({ weight: 3, arbitrary: plainTexts }, { weight: 2, arbitrary: oddTexts }, jsonTexts, htmlTexts);
 /** Stands for the library: tags go, paragraphs become lines. */
 const htmlToText = (html: string) => html.replace(/<\/p>/g, "\n").replace(/<[^>]*>/g, "");
-const isJson = (text: string) => {
-	try {
-		JSON.parse(text);
-		return true;
-	} catch {
-		return false;
-	}
-};
 const budgets = fc.oneof(fc.integer({ min: 0, max: 80 }), fc.integer({ min: 80, max: 1_500 }));
 const focuses = fc.constantFrom("", "where is maxRetries set", "读取 héllo src/a.ts");
 

@@ -1,6 +1,5 @@
 import {
 	conversationRows,
-	counted,
 	detailedOf,
 	formatDollars,
 	inWords,
@@ -11,7 +10,7 @@ import {
 	tilesOf,
 	timeOf,
 } from "../live-data.ts";
-import { formatCount } from "../replay-data.ts";
+import { counted, formatCount } from "../replay-data.ts";
 import { byId, element } from "./elements.js";
 import { livePlot } from "./live-plot.js";
 import { liveTable, setText } from "./live-table.js";

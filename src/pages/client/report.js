@@ -6,7 +6,7 @@ import {
 	shownGroups,
 	unrecordedWords,
 } from "../../operations/window-words.ts";
-import { formatCount, formatShare } from "../replay-data.ts";
+import { counted, formatCount, formatShare } from "../replay-data.ts";
 import { byId, element, legendItem, tableRegion } from "./elements.js";
 
 /** @import { ContextReport } from "../../operations/report.ts" */
@@ -107,14 +107,6 @@ function windowOf({ model, tokens, messages, tool_turns, context_window, budget_
 	return room >= 0
 		? `${filled} ${formatCount(room)} tokens are left of the budget of ${formatCount(budget_tokens)}.`
 		: `${filled} That is ${formatCount(-room)} tokens over the budget of ${formatCount(budget_tokens)}.`;
-}
-
-/**
- * @param {number} number
- * @param {string} what
- */
-function counted(number, what) {
-	return `${formatCount(number)} ${what}${number === 1 ? "" : "s"}`;
 }
 
 /** @param {ContextReport} report */
