@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { exceptingLoopback, networkVariables } from "../http/network-proxy.ts";
 import { objectOf } from "../json-text/value.ts";
@@ -20,17 +22,29 @@ const title = "Claude Code";
 export async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointing> {
 	const { environment, parameters } = where;
 	const given = givenSettings(parameters);
-	const [files, managed, own] = await Promise.all([
-		environmentOfFiles(where),
+	const [ofUser, ofProject, managed, own] = await Promise.all([
+		environmentOfUser(where),
+		environmentOfProject(where),
 		environmentOfManaged(where),
 		given && readGiven(given.value, where),
 	]);
 	const flag = environmentIn(own ?? {});
-	const variables: Variables = { ...environment, ...files, ...flag, ...managed };
+	const files = { ...ofUser, ...ofProject };
+	const ofSettings: Variables = { ...files, ...flag, ...managed };
+	const variables: Variables = { ...environment, ...ofSettings };
 	if (variables.ANTHROPIC_UNIX_SOCKET)
 		throw refusedLaunch(title, "ANTHROPIC_UNIX_SOCKET is set, so its requests use no address. Unset it");
 	const { upstreams, set } = addresses(variables, where);
-	const ofSettings: Variables = { ...files, ...flag, ...managed };
+	const withoutProject: Variables = { ...ofUser, ...flag, ...managed };
+	const isSameWay =
+		isDeepStrictEqual(networkVariables(ofSettings), networkVariables(withoutProject)) &&
+		isDeepStrictEqual(upstreams, addresses({ ...environment, ...withoutProject }, where).upstreams);
+	// A folder of somebody else must not choose who gets the user's key. Claude Code does not use its address either.
+	if (!isSameWay && !(await isTrusted(where))) {
+		const reason =
+			"settings of this folder choose where its requests go, and Claude Code does not trust the folder yet. Run claude here once, accept the folder, and launch it again";
+		throw refusedLaunch(title, reason);
+	}
 	// The settings' own variables would replace ours.
 	const setsExceptions = ofSettings.NO_PROXY !== undefined || ofSettings.no_proxy !== undefined;
 	const excepted = setsExceptions ? exceptingLoopback(variables) : {};
@@ -185,22 +199,44 @@ function isYes(value: string | undefined): boolean {
 
 // ---- Its settings ----
 
-/** Variables of its files, from the lowest up, without those that a flag leaves out. */
-async function environmentOfFiles(where: LaunchSurroundings): Promise<Variables> {
-	const folder = settingsFolderOf(where);
-	const inProject = path.join(where.projectFolder ?? ".", ".claude");
-	const globalFile = where.environment.CLAUDE_CONFIG_DIR
-		? path.join(folder, ".claude.json")
-		: path.join(where.homeFolder, ".claude.json");
-	const sources = lastValue(where.parameters, "--setting-sources")?.value.split(",");
-	const isRead = (source: string) => sources === undefined || sources.some((one) => one.trim() === source);
-	const files = [
-		globalFile,
-		...(isRead("user") ? [path.join(folder, "settings.json")] : []),
-		...(isRead("project") ? [path.join(inProject, "settings.json")] : []),
-		...(isRead("local") ? [path.join(inProject, "settings.local.json")] : []),
-	];
-	return environmentOf(files);
+/** Variables of the files of its user, from the lowest up, without those that a flag leaves out. */
+function environmentOfUser(where: LaunchSurroundings): Promise<Variables> {
+	const file = path.join(settingsFolderOf(where), "settings.json");
+	return environmentOf([globalFile(where), ...(isRead("user", where) ? [file] : [])]);
+}
+
+/** The same for the files of the folder that it works in. */
+function environmentOfProject(where: LaunchSurroundings): Promise<Variables> {
+	const folder = path.join(where.projectFolder ?? ".", ".claude");
+	return environmentOf([
+		...(isRead("project", where) ? [path.join(folder, "settings.json")] : []),
+		...(isRead("local", where) ? [path.join(folder, "settings.local.json")] : []),
+	]);
+}
+
+function isRead(source: string, { parameters }: LaunchSurroundings): boolean {
+	const sources = lastValue(parameters, "--setting-sources")?.value.split(",");
+	return sources === undefined || sources.some((one) => one.trim() === source);
+}
+
+function globalFile({ homeFolder, environment }: LaunchSurroundings): string {
+	return path.join(environment.CLAUDE_CONFIG_DIR || homeFolder, ".claude.json");
+}
+
+/** Without a terminal it trusts each folder; else one that its user has accepted, or a folder around it in the same repository. */
+async function isTrusted(where: LaunchSurroundings): Promise<boolean> {
+	if (isYes(where.environment.CLAUDE_CODE_SANDBOXED)) return true;
+	const end = where.parameters.indexOf("--");
+	const options = end === -1 ? where.parameters : where.parameters.slice(0, end);
+	if (options.some((word) => word === "--print" || /^-[a-z]*p[a-z]*$/i.test(word))) return true;
+	const projects = objectOf((await settingsIn(globalFile(where))).projects);
+	let folder = path.resolve(where.projectFolder ?? ".");
+	for (;;) {
+		if (objectOf(projects[folder.replaceAll("\\", "/")]).hasTrustDialogAccepted === true) return true;
+		const above = path.dirname(folder);
+		if (above === folder || existsSync(path.join(folder, ".git"))) return false;
+		folder = above;
+	}
 }
 
 /** Variables of the organisation's files; settings that are kept elsewhere cannot be read. */

@@ -18,6 +18,9 @@ const point: typeof here.point = (...given) => here.point(...given);
 describe("Claude Code", () => {
 	const assumed = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL";
 
+	/** What it notes where its user has accepted the folder of the project. */
+	const trusted = () => ({ projects: { [join(home, "project")]: { hasTrustDialogAccepted: true } } });
+
 	it("gets the address, its deferred tools and that it talks to Anthropic from the environment", async () => {
 		const { upstreams, environment, parameters, refusesThreads } = await point("claude");
 		expect(upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
@@ -52,7 +55,7 @@ describe("Claude Code", () => {
 	});
 
 	it("gets a flag where its settings name an address, which would win over the environment", async () => {
-		await settings(".claude.json", { env: { ANTHROPIC_BASE_URL: "https://global.example" } });
+		await settings(".claude.json", { env: { ANTHROPIC_BASE_URL: "https://global.example" }, ...trusted() });
 		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://global.example" });
 		await settings(".claude/settings.json", { env: { ANTHROPIC_BASE_URL: "https://user.example" } });
 		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://user.example" });
@@ -63,6 +66,28 @@ describe("Claude Code", () => {
 		expect(JSON.parse(parameters[1] ?? "").env.ANTHROPIC_BASE_URL).toBe(origin);
 		const userOnly = { parameters: ["--setting-sources", "user", "-p", "x"] };
 		expect((await point("claude", {}, userOnly)).upstreams).toEqual({ anthropic: "https://user.example" });
+	});
+
+	it.each([
+		["an address", { ANTHROPIC_BASE_URL: "https://project.example" }],
+		["a proxy", { HTTPS_PROXY: "http://project.example:1" }],
+		["a cloud", { CLAUDE_CODE_USE_FOUNDRY: "1", ANTHROPIC_FOUNDRY_RESOURCE: "project" }],
+	])("is refused where a folder that it does not trust sets %s", async (_, env) => {
+		await settings("project/.claude/settings.json", { env });
+		const refused = refusal(/does not trust the folder yet\. Run claude here once/);
+		await expect(point("claude")).rejects.toEqual(refused);
+		await expect(point("claude", {}, { parameters: ["--", "-p"] })).rejects.toEqual(refused);
+		for (const parameters of [["-p", "x"], ["--print"], ["--setting-sources", "user"]])
+			await point("claude", {}, { parameters });
+		await settings(".claude.json", { projects: { [home]: { hasTrustDialogAccepted: true } } });
+		await point("claude");
+		await settings("project/.git/config", "");
+		await expect(point("claude")).rejects.toEqual(refused);
+	});
+
+	it("needs no trust for settings of a folder that leave its address alone", async () => {
+		await settings("project/.claude/settings.json", { env: { MY_SETTING: "1", ENABLE_TOOL_SEARCH: "false" } });
+		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
 	});
 
 	it("gets the flag of its user with ours laid over it, in a file", async () => {
@@ -170,6 +195,7 @@ describe("Claude Code", () => {
 		expect(fromEnvironment.upstreams).toEqual(upstreams);
 		expect(fromEnvironment.environment[name]).toMatch(/^http:\/\/127\.0\.0\.1:41234(?:\/v1)?$/);
 		expect(fromEnvironment.environment).not.toHaveProperty(assumed);
+		await settings(".claude.json", trusted());
 		await settings("project/.claude/settings.json", { env: variables });
 		expect((await point("claude", { ANTHROPIC_BASE_URL: "https://shell.example" })).upstreams).toEqual(upstreams);
 	});
