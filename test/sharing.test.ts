@@ -14,10 +14,11 @@ const sharing = (config.test?.projects ?? []).flatMap((project) =>
 );
 
 it("no module that tests share has a hook of its own, which only the first test file that imports it would get", () => {
-	const paths = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
-		.map((path) => join("test", path))
-		.filter((path) => path.endsWith(".ts") && !path.includes("node_modules"));
-	const tests = paths.filter((path) => path.endsWith(".test.ts") && sharing.some((folder) => path.startsWith(folder)));
+	const tests = sharing.flatMap((folder) =>
+		readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+			.filter((path) => path.endsWith(".test.ts"))
+			.map((path) => join(folder, path)),
+	);
 	const shared = new Set(tests);
 	for (const path of shared) {
 		for (const [, target = ""] of readFileSync(join(root, path), "utf8").matchAll(/from "(\.[^"]+\.ts)"/g)) {
