@@ -1,4 +1,4 @@
-/** The columns that a text takes in a terminal, as nearly as can be told: East Asian letters and emoji have two. */
+/** The columns of a text in a terminal, by estimate: East Asian letters and emoji take two. */
 export function columnsOf(text: string): number {
 	if (isAscii(text)) return text.length;
 	return Array.from(signs.segment(text), ({ segment }) => columnsOfSign(segment)).reduce((sum, one) => sum + one, 0);
@@ -19,7 +19,7 @@ export function endOf(text: string, longest: number): string {
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
-/** What a reader takes for one sign may be several characters. */
+/** One sign may be several characters. */
 const signs = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 const wide =

@@ -6,7 +6,6 @@ import { text as textOf } from "node:stream/consumers";
 import { isJsonObject } from "../conversation/json.ts";
 import { inFolder, namesIn, putFile } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
-import { isLoopback } from "../http/address.ts";
 
 // The list of running proxies: a file for each of them in the user's folder for state.
 
@@ -92,8 +91,7 @@ function isEntry(value: unknown): value is Entry {
 	const { address, pid, program, started, machine } = value;
 	return (
 		typeof address === "string" &&
-		/^http:\/\/[\w.:[\]]+:\d+$/.test(address) &&
-		isLoopback(URL.canParse(address) ? new URL(address).hostname : "") &&
+		/^http:\/\/(?:127(?:\.\d{1,3}){3}|localhost|\[::1\]):\d+$/.test(address) &&
 		Number.isSafeInteger(pid) &&
 		(pid as number) > 0 &&
 		(program === undefined || typeof program === "string") &&
