@@ -5,7 +5,15 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { exceptingLoopback, networkVariables } from "../http/network-proxy.ts";
 import { objectOf } from "../json-text/value.ts";
-import { laidOver, nothingSet, providers, refusedLaunch, withVersionOf } from "./base-url.ts";
+import {
+	beforeDashes,
+	laidOver,
+	nothingSet,
+	optionsGiven,
+	providers,
+	refusedLaunch,
+	withVersionOf,
+} from "./base-url.ts";
 import type { HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
 import { readJson, readSettingsFile, settingsIn } from "./settings-file.ts";
 
@@ -35,15 +43,15 @@ export async function pointClaudeCode(where: LaunchSurroundings): Promise<Pointi
 	if (variables.ANTHROPIC_UNIX_SOCKET)
 		throw refusedLaunch(title, "ANTHROPIC_UNIX_SOCKET is set, so its requests use no address. Unset it");
 	const { upstreams, set } = addresses(variables, where);
-	const withoutProject: Variables = { ...ofUser, ...flag, ...managed };
-	const isSameWay =
-		isDeepStrictEqual(networkVariables(ofSettings), networkVariables(withoutProject)) &&
-		isDeepStrictEqual(upstreams, addresses({ ...environment, ...withoutProject }, where).upstreams);
 	// A folder of somebody else must not choose who gets the user's key. Claude Code does not use its address either.
-	if (!isSameWay && !(await isTrusted(where))) {
+	if (!(await isTrusted(where))) {
+		const own: Variables = { ...ofUser, ...flag, ...managed };
+		const isSameWay =
+			isDeepStrictEqual(networkVariables(ofSettings), networkVariables(own)) &&
+			isDeepStrictEqual(upstreams, addresses({ ...environment, ...own }, where).upstreams);
 		const reason =
 			"settings of this folder choose where its requests go, and Claude Code does not trust the folder yet. Run claude here once, accept the folder, and launch it again";
-		throw refusedLaunch(title, reason);
+		if (!isSameWay) throw refusedLaunch(title, reason);
 	}
 	// The settings' own variables would replace ours.
 	const setsExceptions = ofSettings.NO_PROXY !== undefined || ofSettings.no_proxy !== undefined;
@@ -223,12 +231,13 @@ function globalFile({ homeFolder, environment }: LaunchSurroundings): string {
 	return path.join(environment.CLAUDE_CONFIG_DIR || homeFolder, ".claude.json");
 }
 
-/** Without a terminal it trusts each folder; else one that its user has accepted, or a folder around it in the same repository. */
+/** It asks nobody with one of these. */
+const printFlags = ["-p", "--print", "-cp", "-pc"];
+
+/** Where it asks nobody it trusts each folder; else one that its user has accepted, or a folder around it in the same repository. */
 async function isTrusted(where: LaunchSurroundings): Promise<boolean> {
 	if (isYes(where.environment.CLAUDE_CODE_SANDBOXED)) return true;
-	const end = where.parameters.indexOf("--");
-	const options = end === -1 ? where.parameters : where.parameters.slice(0, end);
-	if (options.some((word) => word === "--print" || /^-[a-z]*p[a-z]*$/i.test(word))) return true;
+	if (beforeDashes(where.parameters).some((word) => printFlags.includes(word))) return true;
 	const projects = objectOf((await settingsIn(globalFile(where))).projects);
 	let folder = path.resolve(where.projectFolder ?? ".");
 	for (;;) {
@@ -278,16 +287,10 @@ async function readGiven(value: string, { projectFolder = "." }: LaunchSurroundi
 
 /** The last value of an option, as `--name value` or `--name=value`, among arguments before `--`. */
 function lastValue(parameters: readonly string[], name: string) {
-	const end = parameters.indexOf("--");
-	const options = end === -1 ? parameters : parameters.slice(0, end);
-	const at = options.findLastIndex(
-		(one, index) => one.startsWith(`${name}=`) || (one === name && index + 1 < options.length),
-	);
-	const option = options[at];
+	const option = optionsGiven(parameters, name).at(-1);
 	if (option === undefined) return undefined;
-	const isJoined = option !== name;
-	const value = isJoined ? option.slice(name.length + 1) : (options[at + 1] as string);
+	const { value, at, words } = option;
 	const replacedBy = (other: string) =>
-		parameters.toSpliced(at, isJoined ? 1 : 2, ...(isJoined ? [`${name}=${other}`] : [name, other]));
+		parameters.toSpliced(at, words, ...(words === 1 ? [`${name}=${other}`] : [name, other]));
 	return { value, replacedBy };
 }

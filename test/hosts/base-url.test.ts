@@ -76,13 +76,23 @@ describe("Claude Code", () => {
 		await settings("project/.claude/settings.json", { env });
 		const refused = refusal(/does not trust the folder yet\. Run claude here once/);
 		await expect(point("claude")).rejects.toEqual(refused);
-		await expect(point("claude", {}, { parameters: ["--", "-p"] })).rejects.toEqual(refused);
-		for (const parameters of [["-p", "x"], ["--print"], ["--setting-sources", "user"]])
+		for (const parameters of [
+			["--", "-p"],
+			["--model", "-stop"],
+		])
+			await expect(point("claude", {}, { parameters })).rejects.toEqual(refused);
+		for (const parameters of [["-p", "x"], ["--print"], ["-cp", "x"], ["--setting-sources", "user"]])
 			await point("claude", {}, { parameters });
 		await settings(".claude.json", { projects: { [home]: { hasTrustDialogAccepted: true } } });
 		await point("claude");
 		await settings("project/.git/config", "");
 		await expect(point("claude")).rejects.toEqual(refused);
+	});
+
+	it("takes what its user's own settings lack from a folder that it trusts", async () => {
+		await settings(".claude.json", { env: { CLAUDE_CODE_USE_FOUNDRY: "1" }, ...trusted() });
+		await settings("project/.claude/settings.json", { env: { ANTHROPIC_FOUNDRY_RESOURCE: "ours" } });
+		expect(Object.values((await point("claude")).upstreams)).toEqual([expect.stringContaining("//ours.")]);
 	});
 
 	it("needs no trust for settings of a folder that leave its address alone", async () => {
