@@ -188,11 +188,11 @@ function lineDifference(before = "", after = ""): string {
 	return hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
 }
 
-/** A text of the settings by a name that says that it is secret: `"GITHUB_TOKEN": "…"`, `api_key = "…"`. */
+/** A text whose name in the settings says that it is secret: `"GITHUB_TOKEN": "…"`, `api_key = "…"`. */
 const secretValue =
 	/((?:key|token|secret|passw(?:or)?d|credentials?|authorization)["']?\s*[:=]\s*)("(?:[^"\\\n]|\\.)+"|'[^'\n]+')/gi;
 
-/** The lines around a change may hold keys, and what a terminal shows is copied to others. */
+/** The lines around a change may hold keys, and people paste the output of a terminal into reports. */
 function withoutSecrets(lines: string): string {
 	return withoutCredentials(lines.replace(secretValue, '$1"…"'));
 }

@@ -102,7 +102,7 @@ function lastAnswerIn(file: string): Pick<Shown, "answered" | "cacheMinutes"> {
 	}
 }
 
-/** Of the provider to the main conversation. Claude Code notes an error as an answer of its own. */
+/** An answer of the provider in the main conversation. Claude Code notes an error as an answer of its own. */
 function isAnswer(line: string): boolean {
 	const isOther = line.includes('"isSidechain":true') || line.includes('"model":"<synthetic>"');
 	return line.includes('"type":"assistant"') && line.includes('"usage"') && !isOther;

@@ -63,7 +63,8 @@ export function wrapServer(
 	const { entry, command, list } = placesOf(text, { host, name });
 	const words = wordsOf(entry);
 	const isInOneList = Array.isArray(entry.command);
-	// An empty list of arguments is told from none by a `--`. Some programs that read a host's file take it for their own.
+	// The `--` marks an entry that had an empty list of arguments, so that it comes back. Others have none: some programs that
+	// read a host's file take it for their own.
 	const isMarked = words[0]?.startsWith("-") || (!isInOneList && words.length === 1);
 	const added = [...start.args, "gateway", ...options, ...(list && isMarked ? ["--"] : [])];
 	const raw = text.slice(command.start, command.end);

@@ -5,7 +5,7 @@ import type { Message } from "../conversation/transcript.ts";
 export interface BoundReasoning {
 	/** Tokens that leave the context once it is invalid. */
 	readonly tokens: Float64Array;
-	/** The part of them that is estimated from a signature, in tokens of the model. */
+	/** How many of them are estimated from a signature, in tokens of the model. */
 	readonly hidden: Float64Array;
 	/** The part that the counted texts of the message lack; less than 0 where encrypted reasoning is counted as text. */
 	readonly uncounted: Float64Array;

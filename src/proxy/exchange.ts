@@ -229,7 +229,7 @@ async function passAndBill(
 	await passOn(answer, response, reader.push);
 	const usage = await reader.end();
 	if (reader.hasDroppedReasoning()) accounts.learn(upstream.origin, asked.headers);
-	// Nobody is known to have billed it.
+	// The provider may not have billed it.
 	if (!usage && reader.hasFailed()) {
 		ledger.count("failed");
 		return undefined;

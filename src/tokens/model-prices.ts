@@ -45,7 +45,7 @@ export function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: No
 /** Names come from requests. */
 const longestName = 200;
 
-/** A variant of OpenRouter: it costs nothing, so that no dollars of its model are told. */
+/** A free variant on OpenRouter: the dollars of its model do not apply. */
 const isFree = /:free$/i;
 
 type Search = Awaited<ReturnType<typeof loadCatalogue>>;

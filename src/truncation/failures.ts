@@ -73,7 +73,7 @@ export function failureSigns(units: TextUnits): FailureSigns {
 		const behind = goesOn ? text.slice(to, to + aroundPiece).split("\n", 1)[0] : "";
 		const own = text.slice(isLater ? Math.max(0, from - aroundPiece) : from, to);
 		signs[unit] = signOfPiece(own + behind, isLater);
-		// What stands behind a piece is of the next one.
+		// A sign in the text after a piece belongs to the next piece.
 		if (isLater && isOfNext && signs[unit] === signs[unit - 1]) signs[unit - 1] = 0;
 		isOfNext = goesOn && signs[unit] !== 0 && signOfPiece(own, isLater) === 0;
 	}
