@@ -27,8 +27,9 @@ const count = {
 	rename: 0,
 };
 
-/** Stands for a result that a strategy hides; no generated result is this text. */
+/** The text of a hidden result, and of a message in the place of a group. A generated text is hardly ever one of them. */
 const hiddenText = "hidden by this test";
+const replacedText = "§";
 
 /** A message with what its tools answered hidden, in either format. */
 function hidden(message: Json): Json {
@@ -55,7 +56,7 @@ function rewritten(transcript: Transcript, history: readonly unknown[], wanted: 
 			if (deed === "hide") after.set(index, hidden(history[index] as Json));
 			else after.delete(index);
 		}
-		if (deed === "replace") after.set(first, { role: "user", content: "-" });
+		if (deed === "replace") after.set(first, { role: "user", content: replacedText });
 		count[deed as "drop" | "replace" | "hide"] += 1;
 	});
 	return [...after].toSorted(([a], [b]) => a - b).map(([, value]) => value);
@@ -185,7 +186,7 @@ describe("random invalid rewrites are refused", () => {
 			candidates: (transcript) => [...callers(transcript)],
 			breakIt: (history, index) => [
 				...history.slice(0, index + 1),
-				{ role: "user", content: "-" },
+				{ role: "user", content: replacedText },
 				...history.slice(index + 1),
 			],
 		});
