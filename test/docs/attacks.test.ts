@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { packageFolder } from "../support/built-cli.ts";
+import { pages } from "./markdown.ts";
+
+const named = /\[[^\]]*\]\(([^)]+\.test\.ts)\)((?:[:,] (?:"[^"]*"(?:, )?)+)?)/g;
+
+/** The tests that a page names, as `[name](file): "words of its title"`. */
+const testsOf = ({ path, text }: (typeof pages)[number]) =>
+	Array.from(text.matchAll(named), ([, file = "", titles = ""]) => ({
+		file: join(packageFolder, dirname(path), file),
+		titles: Array.from(titles.matchAll(/"([^"]*)"/g), ([, title = ""]) => title),
+	}));
+
+it.each(["SECURITY.md", "docs/operations.md"])("%s names tests that exist, by words of their titles", (path) => {
+	const page = pages.find((one) => one.path === path);
+	const tests = page ? testsOf(page) : [];
+	expect(tests.length).toBeGreaterThan(10);
+	const missing = tests.flatMap(({ file, titles }) => {
+		const source = readFileSync(file, "utf8");
+		return titles.filter((title) => !source.includes(title)).map((title) => `${file}: ${title}`);
+	});
+	expect(missing).toEqual([]);
+});
+
+it("each attack in SECURITY.md has its test beside it", () => {
+	const rows = pages.find(({ path }) => path === "SECURITY.md")?.text.match(/^\| (?!attack \|).*$/gm) ?? [];
+	expect(rows.length).toBeGreaterThan(10);
+	expect(rows.filter((row) => !/\.test\.ts\): "/.test(row))).toEqual([]);
+});
