@@ -135,6 +135,7 @@ function addProxyCommand(program: Command): void {
 		.option(...upstream)
 		.option(...keepWarm)
 		.option("--metrics", "serve Prometheus metrics at /palimpsest/metrics")
+		.option("--key-file <file>", "file with the key of its pages, to keep it over restarts (default: a new one)")
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
 		.action(async (options) => (await import("./proxy.ts")).proxy(options));

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { anyProgram, usualVariables } from "../hosts/any-program.ts";
 import { shellWord } from "../hosts/own-command.ts";
 import { show } from "./input-output.ts";
-import { defaultPort, statusAt } from "./proxy-status.ts";
+import { defaultPort, runningAt } from "./proxy-status.ts";
 
 /** `palimpsest proxy env`: for `eval` in a shell. Prints nothing if no proxy answers, as the programs would then reach no provider. */
 export async function proxyEnvironment({
@@ -12,8 +12,7 @@ export async function proxyEnvironment({
 	readonly port?: number;
 	readonly shell?: keyof typeof assignments;
 }): Promise<void> {
-	const origin = `http://127.0.0.1:${port}`;
-	await statusAt(origin);
+	const { address: origin } = await runningAt(port);
 	const { environment } = await anyProgram("", usualVariables, {}).point({
 		platform: process.platform,
 		homeFolder: homedir(),

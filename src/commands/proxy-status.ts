@@ -1,8 +1,9 @@
 import { PalimpsestError } from "../errors.ts";
 import { formatCount } from "../pages/replay-data.ts";
+import { pageAddress } from "../proxy/keys.ts";
 import type { ProxyStatus } from "../proxy/ledger.ts";
 import { billText, frozenText, keptWarmText, undecidedText } from "../proxy/ledger-text.ts";
-import { listRunning, type RunningProxy, textFrom } from "../proxy/running.ts";
+import { listRunning, type RunningProxy, statusTextOf } from "../proxy/running.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 
 export const defaultPort = 8787;
@@ -10,25 +11,28 @@ export const defaultPort = 8787;
 /** `palimpsest proxy status`: of the proxy at a port, else of all that are listed as running. */
 export async function proxyStatus({ port, json }: { readonly port?: number; readonly json?: true }): Promise<void> {
 	if (port !== undefined) {
-		const status = await statusAt(`http://127.0.0.1:${port}`);
+		const status = await statusOf(await runningAt(port));
 		return json ? printJson(status, 2) : show(`${linesOf(status).join("\n")}\n`);
 	}
 	const running = await listRunning();
-	const answered = running.map(async (one) => [{ ...one, status: await statusAt(one.address) }]);
+	const answered = running.map(async (one) => [{ ...one, status: await statusOf(one) }]);
 	// One may end now.
 	const found = (await Promise.all(answered.map((one) => one.catch(() => [])))).flat();
-	if (json) return printJson(found, 2);
+	if (json) {
+		const shown = found.map(({ keys, ...one }) => ({ ...one, page: pageAddress(one.address, keys) }));
+		return printJson(shown, 2);
+	}
 	if (found.length === 0) {
-		const message = `No palimpsest proxy is running. Start one with \`palimpsest proxy\` or \`palimpsest launch\`, or name the port of one that is not listed with --port.`;
+		const message = "No palimpsest proxy is running. Start one with `palimpsest proxy` or `palimpsest launch`.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	show(`${found.map((one) => [headingOf(one), ...linesOf(one.status)].join("\n")).join("\n\n")}\n`);
 }
 
-function headingOf({ address, pid, program, started }: RunningProxy): string {
+function headingOf({ address, pid, program, started, keys }: RunningProxy): string {
 	const since = new Date(started).toISOString().slice(0, 16).replace("T", " ");
 	const behind = program === undefined ? "" : `${shownName(program)}, `;
-	return `${address}/palimpsest/ (${behind}process ${pid}, since ${since} UTC)`;
+	return `${pageAddress(address, keys)} (${behind}process ${pid}, since ${since} UTC)`;
 }
 
 function linesOf(status: ProxyStatus): string[] {
@@ -51,12 +55,21 @@ function linesOf(status: ProxyStatus): string[] {
 	];
 }
 
-export async function statusAt(address: string): Promise<ProxyStatus> {
+/** The proxy of this user at a port. Any other server there is not believed. Throws `invalid_argument`. */
+export async function runningAt(port: number): Promise<RunningProxy> {
+	const found = (await listRunning()).find(({ address }) => new URL(address).port === String(port));
+	return found ?? refuseMissing(port);
+}
+
+async function statusOf(proxy: RunningProxy): Promise<ProxyStatus> {
 	try {
-		return JSON.parse(await textFrom(`${address}/palimpsest/status`)) as ProxyStatus;
+		return JSON.parse(await statusTextOf(proxy)) as ProxyStatus;
 	} catch {
-		// The same as an answer of another program.
-		const message = `No palimpsest proxy answers on port ${new URL(address).port}. Start one with \`palimpsest proxy\`, or name its port with --port.`;
-		throw new PalimpsestError("invalid_argument", message);
+		return refuseMissing(Number(new URL(proxy.address).port));
 	}
+}
+
+function refuseMissing(port: number): never {
+	const message = `No palimpsest proxy of this user answers on port ${port}. Start one with \`palimpsest proxy\`, or name its port with --port.`;
+	throw new PalimpsestError("invalid_argument", message);
 }

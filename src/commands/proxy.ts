@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
@@ -14,9 +14,11 @@ import { hostInUrl, isLoopback } from "../http/address.ts";
 import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
+import { quote } from "../policy/errors.ts";
 import { logLevels } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import { closingText } from "../proxy/closing.ts";
+import { createKeys, keyForm, pageAddress } from "../proxy/keys.ts";
 import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from "../proxy/routes.ts";
 import { addRunning, removeRunning } from "../proxy/running.ts";
 import { startProxy } from "../proxy/server.ts";
@@ -46,6 +48,8 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 	readonly keepWarm?: boolean;
 	readonly private?: boolean;
 	readonly metrics?: boolean;
+	/** A file with the key of its pages. */
+	readonly keyFile?: string;
 	readonly log?: LogKind;
 }
 
@@ -67,9 +71,11 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		say,
 		write: (line) => void process.stderr.write(`${line}\n`),
 	});
+	const keys = createKeys(options.keyFile === undefined ? undefined : await keyIn(options.keyFile));
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
+			keys,
 			figures: openFigures({ keep: keptFigures(policy, options) }),
 			host,
 			port,
@@ -88,8 +94,10 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		// Before the announcement, whose readers may end the proxy.
 		const ended = untilSignal();
 		const data = { event: "listening", url, archive: archive?.location ?? "none" };
-		const unlist = await listed({ address: url }, log);
-		announce({ level: "notice", message: `proxy at ${url}, live page at ${url}/palimpsest/`, data });
+		const unlist = await listed({ address: url, keys }, log);
+		// A log is kept, and others may read it.
+		const page = process.stderr.isTTY && kind === "text" ? pageAddress(url, keys) : "the address of `proxy status`";
+		announce({ level: "notice", message: `proxy at ${url}, live page at ${page}`, data });
 		await ended;
 		await unlist();
 		await running.close();
@@ -106,7 +114,7 @@ async function listed(proxy: Parameters<typeof addRunning>[0], log: Log): Promis
 		await addRunning(proxy);
 	} catch (error) {
 		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		const message = `The list of running proxies cannot be written (${code}): \`palimpsest proxy status\` finds this one by --port alone.`;
+		const message = `The list of running proxies cannot be written (${code}): \`palimpsest proxy status\` does not find this one.`;
 		log({ level: "notice", message, data: { event: "not_listed", code } });
 	}
 	return () => removeRunning(proxy.address);
@@ -125,6 +133,14 @@ async function warnIfUnusable(
 		const message = `${error.message} Until it can be used, no more results are masked.`;
 		log({ level: "warning", message, data: { event: "archive_unavailable", code: error.code } });
 	}
+}
+
+/** A key that lasts over restarts, for programs that cannot ask for it. Throws `invalid_argument`. */
+async function keyIn(file: string): Promise<string> {
+	const text = await readFile(file, "utf8").catch(() => "");
+	if (keyForm.test(text.trim())) return text.trim();
+	const message = `Expected --key-file to name a file with a key of 32 to 200 letters, digits, "_" and "-", such as \`openssl rand -hex 32\` prints; got ${quote(file)}.`;
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 function upstreamsOf(given: readonly string[]): Upstreams {
@@ -170,7 +186,9 @@ export async function launch(name: string, parameters: readonly string[], option
 			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...given, port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
+			const keys = createKeys();
 			const proxy = await startProxy({
+				keys,
 				figures: openFigures({ keep, program: program.name, projectFolder: process.cwd() }),
 				port: options.port ?? 0,
 				upstreams,
@@ -185,10 +203,10 @@ export async function launch(name: string, parameters: readonly string[], option
 			let started = false;
 			const address = `http://127.0.0.1:${proxy.port}`;
 			const log = logToStderr(() => policy.log_level);
-			const unlist = await listed({ address, program: program.name }, log);
+			const unlist = await listed({ address, program: program.name, keys }, log);
 			try {
 				await warnIfUnusable(archive, { options, log });
-				if (process.stderr.isTTY) say(`live page: ${address}/palimpsest/`);
+				if (process.stderr.isTTY) say(`live page: ${pageAddress(address, keys)}`);
 				const pointing = await pointingOf(program, { ...given, port: proxy.port, folder });
 				const hooks = keep === "private" ? keep : undefined;
 				const ended = await runBehind(program, { pointing, parameters, options, keep: hooks, folder, address });

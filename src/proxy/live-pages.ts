@@ -7,6 +7,7 @@ import { livePage } from "../pages/live-page.ts";
 import { escapeHtml } from "../pages/page.ts";
 import { formatCount } from "../pages/replay-data.ts";
 import { version } from "../version.ts";
+import { hasPageKey, type ProxyKeys, pageCookie, proofOf } from "./keys.ts";
 import type { Ledger, ProxyStatus } from "./ledger.ts";
 import { billText, frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
 import type { ProxyMetrics } from "./metrics.ts";
@@ -27,14 +28,17 @@ const headers = {
  * Answers the proxy's own paths: `/palimpsest/` is a page that asks for `/palimpsest/status` again and again;
  * `/palimpsest/status` has the figures as JSON, with `?conversation=ID` the requests of that conversation alone, and waits
  * for the next entry where a client that knows the present figures prefers that;
- * `/palimpsest/originals/REF` an original as text; `/palimpsest/healthz` says that the proxy runs; `/palimpsest/metrics`, if
- * asked for, is for Prometheus. `answer` resolves with false for others.
+ * `/palimpsest/originals/REF` an original as text; `/palimpsest/metrics`, if asked for, is for Prometheus. All of these ask for
+ * the key of the pages. `/palimpsest/healthz` says that the proxy runs, and proves which it is to a client that asks with
+ * `?challenge=TEXT`. `answer` resolves with false for others.
  */
 export function livePages({
 	ledger,
 	archive,
 	metrics,
+	keys,
 }: {
+	readonly keys: ProxyKeys;
 	readonly ledger: Ledger;
 	readonly archive: Archive | undefined;
 	readonly metrics?: ProxyMetrics | undefined;
@@ -60,9 +64,9 @@ export function livePages({
 		held.set(response, send);
 		response.on("close", end);
 	};
-	const answerPage = async (request: Pick<IncomingMessage, "method" | "url" | "headers">, response: ServerResponse) => {
-		const { method = "GET", url = "/" } = request;
-		const [pathname = "", query] = url.split("?", 2);
+	const answerPage = async (request: IncomingMessage, response: ServerResponse) => {
+		const { method = "GET", url = "/", socket } = request;
+		const [pathname = "", query = ""] = url.split("?", 2);
 		if (pathname !== "/palimpsest" && !pathname.startsWith(base)) return false;
 		const answer = (status: number, type: string, body: string, more: Readonly<Record<string, string>> = {}) => {
 			const length = Buffer.byteLength(body);
@@ -80,8 +84,18 @@ export function livePages({
 		// The page asks for what is beside it.
 		if (pathname === "/palimpsest") return answer(308, "text/plain", `${base}\n`, { Location: base });
 		const rest = pathname.slice(base.length);
-		if (rest === "healthz")
-			return answer(200, "application/json", `${JSON.stringify({ status: "ok", version, pid: process.pid })}\n`);
+		if (rest === "healthz") {
+			const challenge = new URLSearchParams(query).get("challenge");
+			const proof = challenge === null ? {} : { proof: proofOf(keys, challenge) };
+			const health = { status: "ok", version, pid: process.pid, ...proof };
+			return answer(200, "application/json", `${JSON.stringify(health)}\n`);
+		}
+		const port = socket.localPort ?? 0;
+		if (!hasPageKey({ headers: request.headers, query, port }, keys)) {
+			const error = "Expected the key of this page. `palimpsest proxy status` prints the address that has it.";
+			const [type, body] = rest === "status" ? ["application/json", JSON.stringify({ error })] : ["text/plain", error];
+			return answer(401, type, `${body}\n`, { "WWW-Authenticate": 'Bearer realm="palimpsest"' });
+		}
 		if (rest === "status") {
 			const alone = new URLSearchParams(query).get("conversation") ?? undefined;
 			const known = request.headers["if-none-match"];
@@ -102,7 +116,7 @@ export function livePages({
 			const status = ledger.status("");
 			const { html, policy } = await livePage({ status, withoutScript: textOf(status) });
 			const restricted = { "Content-Security-Policy": `${policy}; frame-ancestors 'none'` };
-			return answer(200, "text/html", html, restricted);
+			return answer(200, "text/html", html, { ...restricted, "Set-Cookie": pageCookie(port, keys) });
 		}
 		const ref = /^originals\/(?<ref>[A-Za-z0-9-]{1,40})$/.exec(rest)?.groups?.ref;
 		if (ref === undefined || !archive) return answer(404, "text/plain", "Not found.\n");

@@ -1,19 +1,21 @@
+import { randomBytes } from "node:crypto";
 import { readFile, unlink } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { hostname } from "node:os";
 import path from "node:path";
-import { text as textOf } from "node:stream/consumers";
 import { isJsonObject } from "../conversation/json.ts";
 import { inFolder, namesIn, putFile } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
+import { isSame, type ProxyKeys, proofOf } from "./keys.ts";
 
-// The list of running proxies: a file for each of them in the user's folder for state.
+// The list of running proxies: a file for each of them in the user's folder for state, which this user alone can read.
 
 /** A proxy that runs on this machine. */
 export interface RunningProxy {
 	/** Such as http://127.0.0.1:8787. */
 	readonly address: string;
 	readonly pid: number;
+	readonly keys: ProxyKeys;
 	/** The program that `launch` has started behind it, by the name that `launch` takes. */
 	readonly program?: string;
 	/** In ms since 1970. */
@@ -25,13 +27,14 @@ export interface RunningProxy {
  * Rejects with the error of the file system.
  */
 export async function addRunning(
-	{ address, program }: Pick<RunningProxy, "address" | "program">,
+	{ address, program, keys }: Pick<RunningProxy, "address" | "program" | "keys">,
 	folder = runningFolder(),
 ): Promise<void> {
 	const started = Date.now();
 	const entry = {
 		address,
 		pid: process.pid,
+		keys,
 		...(program === undefined ? {} : { program }),
 		started,
 		machine: hostname(),
@@ -45,7 +48,10 @@ export async function removeRunning(address: string, folder = runningFolder()): 
 	await unlink(fileOf(address, folder)).catch(() => {});
 }
 
-/** The proxies of this user on this machine that answer, the latest first. Entries of proxies that have ended are deleted. */
+/**
+ * The proxies of this user on this machine that answer and prove that they are in the list, the latest first. Entries of proxies
+ * that have ended are deleted.
+ */
 export async function listRunning(folder = runningFolder()): Promise<readonly RunningProxy[]> {
 	const names = await namesIn(folder).catch(() => []);
 	const files = names.filter((name) => name.endsWith(ending)).map((name) => path.join(folder, name));
@@ -88,12 +94,15 @@ async function entryIn(file: string): Promise<Entry | undefined> {
 
 function isEntry(value: unknown): value is Entry {
 	if (!isJsonObject(value)) return false;
-	const { address, pid, program, started, machine } = value;
+	const { address, pid, keys, program, started, machine } = value;
 	return (
 		typeof address === "string" &&
 		/^http:\/\/(?:127(?:\.\d{1,3}){3}|localhost|\[::1\]):\d+$/.test(address) &&
 		Number.isSafeInteger(pid) &&
 		(pid as number) > 0 &&
+		isJsonObject(keys) &&
+		typeof keys.page === "string" &&
+		typeof keys.secret === "string" &&
 		(program === undefined || typeof program === "string") &&
 		Number.isFinite(started) &&
 		typeof machine === "string"
@@ -113,25 +122,50 @@ function isAlive(pid: number): boolean {
 /** The time that a proxy on this machine may take to answer; it may be busy, or suspended. */
 const longestProbeMs = 1_000;
 
+const mostHealthBytes = 10_000;
+
 /** Another process may have the id by now, and another server the port. */
-async function stateOf({ address, pid }: RunningProxy): Promise<"running" | "ended" | "silent"> {
+async function stateOf({ address, pid, keys }: RunningProxy): Promise<"running" | "ended" | "silent"> {
 	const signal = AbortSignal.timeout(longestProbeMs);
+	const challenge = randomBytes(16).toString("hex");
 	try {
-		const answer: unknown = JSON.parse(await textFrom(`${address}/palimpsest/healthz`, signal));
-		return isJsonObject(answer) && answer.status === "ok" && answer.pid === pid ? "running" : "ended";
+		const path = `healthz?challenge=${challenge}`;
+		const answer: unknown = JSON.parse(await textFrom(address, path, { signal, mostBytes: mostHealthBytes }));
+		const isOurs = isJsonObject(answer) && answer.status === "ok" && answer.pid === pid;
+		return isOurs && isSame(String(answer.proof), proofOf(keys, challenge)) ? "running" : "ended";
 	} catch {
 		return signal.aborted ? "silent" : "ended";
 	}
 }
 
-/** The text at an address on loopback; not by `fetch`, which refuses some ports. Rejects without an answer of the status 200. */
-export async function textFrom(url: string, signal?: AbortSignal): Promise<string> {
+/** For a status of many conversations, and a proxy that is busy. */
+const [mostStatusBytes, longestStatusMs] = [64 * 1024 * 1024, 10_000];
+
+/** The status of a listed proxy, as JSON text. Rejects if it has ended. */
+export function statusTextOf({ address, keys }: RunningProxy): Promise<string> {
+	const signal = AbortSignal.timeout(longestStatusMs);
+	return textFrom(address, "status", { signal, mostBytes: mostStatusBytes, key: keys.page });
+}
+
+/** A text of a proxy on loopback; not by `fetch`, which refuses some ports. Rejects without an answer of the status 200. */
+async function textFrom(
+	address: string,
+	path: string,
+	limits: { readonly signal: AbortSignal; readonly mostBytes: number; readonly key?: string },
+): Promise<string> {
+	const { signal, mostBytes, key } = limits;
+	const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` };
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
-		request(url, { agent: false, ...(signal ? { signal } : {}) }, resolve)
-			.on("error", reject)
-			.end();
+		request(`${address}/palimpsest/${path}`, { agent: false, signal, headers }, resolve).on("error", reject).end();
 	});
-	const answer = await textOf(response);
+	const pieces: Buffer[] = [];
+	let bytes = 0;
+	// Leaving the loop early closes the connection.
+	for await (const piece of response as AsyncIterable<Buffer>) {
+		pieces.push(piece);
+		bytes += piece.length;
+		if (bytes > mostBytes) throw new Error(`The answer has more than ${mostBytes} bytes.`);
+	}
 	if (response.statusCode !== 200) throw new Error(`The answer has the status ${response.statusCode}.`);
-	return answer;
+	return Buffer.concat(pieces).toString("utf8");
 }

@@ -17,6 +17,7 @@ import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
 import { createKeepWarm, type Later } from "./keep-warm.ts";
+import { createKeys, type ProxyKeys } from "./keys.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { createProxyMetrics } from "./metrics.ts";
@@ -43,6 +44,8 @@ interface ProxyOptions {
 	readonly log?: Log | undefined;
 	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
+	/** Of its pages and its clients. Absent: new ones, so that nobody sees its pages. */
+	readonly keys?: ProxyKeys | undefined;
 	/** Whether there are metrics for Prometheus. */
 	readonly metrics?: boolean | undefined;
 	/** Where each request is written for `palimpsest stats`; absent: nowhere. */
@@ -72,7 +75,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 }> {
 	const bases = checkUpstreams(options.upstreams);
 	const upstreams = new Map(Array.from(bases, ([name, base]) => [name, connectTo(base, options.network)]));
-	const { log, archive, now = Date.now } = options;
+	const { log, archive, now = Date.now, keys = createKeys() } = options;
 	const ledger = createLedger({ now, figures: options.figures });
 	const {
 		policy,
@@ -104,7 +107,12 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		caching: createCachingRecord(),
 		underWay: new Set(),
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
-		pages: livePages({ ledger, archive, metrics: options.metrics ? await createProxyMetrics(ledger) : undefined }),
+		pages: livePages({
+			ledger,
+			archive,
+			keys,
+			metrics: options.metrics ? await createProxyMetrics(ledger) : undefined,
+		}),
 		keepWarm:
 			options.keepWarm && createKeepWarm({ ledger, renewed: editing.memory.called, log, now, later: options.later }),
 		leavesWithConnection,

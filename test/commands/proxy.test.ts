@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { connectRedis, hasRedis, startRedis } from "../archive/start-redis.ts";
 import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
@@ -73,7 +74,7 @@ describe("palimpsest proxy", () => {
 		expect([gone.code, gone.text, gone.lines]).toEqual([
 			1,
 			"",
-			[expect.stringContaining("No palimpsest proxy answers")],
+			[expect.stringContaining("No palimpsest proxy of this user answers")],
 		]);
 	});
 
@@ -210,7 +211,7 @@ describe("palimpsest proxy", () => {
 		const proxy = await startCommand(folder, "--host", "127.0.0.2");
 		expect(proxy.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
 		const { text } = await runCli(["proxy", "status"], { folder });
-		expect(text).toContain(`${proxy.url}/palimpsest/ (process ${proxy.child.pid},`);
+		expect(text).toMatch(new RegExp(`^${proxy.url}/palimpsest/\\?key=[\\w-]{43} \\(process ${proxy.child.pid},`));
 	});
 
 	it("says before it serves that its archive cannot be used", async () => {
@@ -247,8 +248,7 @@ describe("palimpsest proxy", () => {
 		await Promise.all([first, third].map(({ child }) => once(child, "exit")));
 		expect(await statusOf()).toEqual([second.url]);
 		const { text } = await runCli(["proxy", "status"], { folder });
-		const heading = `${second.url}/palimpsest/ (process ${second.child.pid}, since `;
-		expect(text.startsWith(heading)).toBe(true);
+		expect(text).toMatch(new RegExp(`^${second.url}/palimpsest/\\?key=[\\w-]+ \\(process ${second.child.pid}, since `));
 		expect(text).toMatch(/^0 requests, 0 edited, /m);
 		second.child.kill("SIGTERM");
 		await once(second.child, "exit");
@@ -256,9 +256,41 @@ describe("palimpsest proxy", () => {
 		expect([none.code, none.lines.join()]).toEqual([1, expect.stringContaining("No palimpsest proxy is running.")]);
 	});
 
+	it("believes no other server on the port, and prints nothing of what it says", async () => {
+		const folder = await scratchFolder();
+		const said = { requests: { requests: "\u001b]0;title\u0007" }, faults: {}, conversations: [] };
+		const other = await startUpstream((_, response) => response.end(JSON.stringify(said)));
+		for (const what of ["env", "status"]) {
+			const { code, text, lines } = await runCli(["proxy", what, "--port", new URL(other.url).port], { folder });
+			expect([code, text, lines]).toEqual([
+				1,
+				"",
+				[expect.stringContaining("No palimpsest proxy of this user answers")],
+			]);
+		}
+		expect(other.received).toEqual([]);
+	});
+
+	it("keeps the key of its pages where a file has it, and writes no key to its log", async () => {
+		const folder = await scratchFolder();
+		const key = "k".repeat(32);
+		await writeFile(`${folder}/key`, `${key}\n`);
+		const asked = { path: "/palimpsest/status", headers: { Authorization: `Bearer ${key}` } };
+		for (const form of ["text", "json"]) {
+			const proxy = await startCommand(folder, "--log", form, "--key-file", `${folder}/key`);
+			expect((await send(proxy.url, asked)).status).toBe(200);
+			proxy.child.kill("SIGTERM");
+			await once(proxy.child, "exit");
+			expect(proxy.stderr()).not.toContain(key);
+		}
+		await writeFile(`${folder}/key`, "short");
+		const { code, lines } = await runCli(["proxy", "--port", "0", "--key-file", `${folder}/key`], { folder });
+		expect([code, lines.join()]).toEqual([1, expect.stringContaining("Expected --key-file")]);
+	});
+
 	it("status says so when no proxy answers", async () => {
 		const { code, lines } = await runCli(["proxy", "status", "--port", "1"], { folder: await scratchFolder() });
 		expect(code).toBe(1);
-		expect(lines.join("\n")).toContain("No palimpsest proxy answers on port 1");
+		expect(lines.join("\n")).toContain("No palimpsest proxy of this user answers on port 1");
 	});
 });

@@ -71,9 +71,11 @@ async function filmSession(browser: Browser, output: () => string, ended: Promis
 		await stage.setContent(stageHtml(output(), shown));
 		frames.push({ png: await stage.screenshot(), milliseconds });
 	};
+	let opened: string | undefined;
 	while (isRunning) {
-		const [url] = /http:\/\/127\.0\.0\.1:\d+\/palimpsest\//.exec(output()) ?? [];
-		if (url !== undefined && live.url() !== url) await live.goto(url);
+		const [url] = /http:\/\/127\.0\.0\.1:\d+\/palimpsest\/\?key=[\w-]+(?=\s)/.exec(output()) ?? [];
+		if (url !== undefined && opened !== url) await live.goto(url);
+		opened = url;
 		await film(frameMs);
 		await new Promise((resolve) => setTimeout(resolve, frameMs));
 	}
@@ -93,7 +95,11 @@ function chosenOf(frames: readonly Frame[]): readonly Frame[] {
 function stageHtml(output: string, live: Buffer | undefined): string {
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences of terminals begin with one
 	const text = output.replace(/\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007|[=>])/g, "").replaceAll("\r", "");
-	const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").trim();
+	const escaped = text
+		.replace(/(?<=\?key=)[\w-]+/g, "…")
+		.replaceAll("&", "&amp;")
+		.replaceAll("<", "&lt;")
+		.trim();
 	const picture = live === undefined ? "" : `<img src="data:image/png;base64,${live.toString("base64")}">`;
 	return `<style>
 		body { margin: 0; background: #fff; }

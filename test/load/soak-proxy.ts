@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { Agent, type IncomingMessage, request as sendRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,10 +30,15 @@ export async function proxyFace({ cli, log }: FaceOptions): Promise<Face> {
 			...["proxy", "--port", `${port}`, "--archive", `${home}/archive`, "--upstream", upstreams],
 		],
 		environment: { PATH: process.env.PATH, HOME: home, USERPROFILE: home },
-		isReady: () => fetch(`${url}/palimpsest/status`),
+		isReady: () => fetch(`${url}/palimpsest/healthz`),
 		stdio: ["ignore", "ignore", log, "ipc"],
 	});
 	await proxy.start();
+	const askOwn = async (path: string) => {
+		const [entry = ""] = await readdir(`${home}/.local/state/palimpsest/running`);
+		const { keys } = JSON.parse(await readFile(`${home}/.local/state/palimpsest/running/${entry}`, "utf8"));
+		return fetch(`${url}/palimpsest/${path}`, { headers: { Authorization: `Bearer ${keys.page}` } });
+	};
 	const livePage = setInterval(() => showLivePage(url), 5_000);
 	let conversations = 0;
 	return {
@@ -46,7 +51,7 @@ export async function proxyFace({ cli, log }: FaceOptions): Promise<Face> {
 			return figuresOf(running);
 		},
 		async more() {
-			const { requests, faults } = (await (await fetch(`${url}/palimpsest/status`)).json()) as ProxyStatus;
+			const { requests, faults } = (await (await askOwn("status")).json()) as ProxyStatus;
 			return {
 				edited: requests.edited,
 				faults: Object.values(faults).reduce((sum, count) => sum + count, 0),
@@ -89,7 +94,7 @@ export async function proxyFace({ cli, log }: FaceOptions): Promise<Face> {
 					const original = random() < recalls ? conversation.original(random) : undefined;
 					if (!original) continue;
 					const { ref, text } = original;
-					const read = await fetch(`${url}/palimpsest/originals/${ref}`).then((response) => response.text());
+					const read = await askOwn(`originals/${ref}`).then((response) => response.text());
 					yield { what: "original", outcome: read === text ? "right" : "wrong" };
 				}
 			} finally {

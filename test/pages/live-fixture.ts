@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openArchive } from "../../src/archive/open.ts";
 import type { LiveBreak, LiveConversation, LiveStatus } from "../../src/pages/live-data.ts";
+import { createKeys, pageAddress } from "../../src/proxy/keys.ts";
 import type { Ledger } from "../../src/proxy/ledger.ts";
 import { livePages } from "../../src/proxy/live-pages.ts";
 import { figuresOf, newSums } from "../../src/proxy/request-sums.ts";
@@ -94,14 +95,16 @@ export async function serveLive(status: LiveStatus) {
 		return () => listeners.delete(listener);
 	};
 	const ledger = { onEntry, status: (alone?: string) => choose(shown, alone) } as unknown as Ledger;
-	const pages = livePages({ ledger, archive: await openArchive({ where: "memory" }) });
+	const keys = createKeys();
+	const pages = livePages({ ledger, keys, archive: await openArchive({ where: "memory" }) });
 	const server: Server = createServer((request, response) => {
 		asked.push(request.url ?? "");
 		void pages.answer(request, response);
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	return {
-		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/palimpsest/`,
+		url: pageAddress(address, keys),
 		asked,
 		show(next: LiveStatus) {
 			shown = next;

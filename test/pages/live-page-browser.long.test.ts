@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { LiveStatus } from "../../src/pages/live-data.ts";
+import { pageAddress } from "../../src/proxy/keys.ts";
 import { early, play, startPlayed } from "../proxy/played.ts";
 import { requestOf, turnsOf } from "../proxy/sessions.ts";
-import { send } from "../proxy/upstream.ts";
+import { keys, send } from "../proxy/upstream.ts";
 import { patience } from "../support/patience.ts";
 import { liveConversation, liveStatus, serveLive } from "./live-fixture.ts";
 import { paintedPlots, pictures, scrollsSideways, tabThrough, violations } from "./page-probes.ts";
@@ -53,7 +54,7 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		expect(await scrollsSideways(page)).toBe(false);
 		await pass();
 		await expect.poll(() => served.asked.length, patience).toBeGreaterThan(2);
-		expect([...new Set(requests)]).toEqual([served.url, `${served.url}status?conversation=`]);
+		expect([...new Set(requests)]).toEqual([served.url, new URL("status?conversation=", served.url).href]);
 		expect(complaints).toEqual([]);
 	});
 
@@ -164,7 +165,7 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		const turns = turnsOf(7, 6_000);
 		await play(proxy, turns.slice(0, 3));
 		const answers: string[] = [];
-		const shown = await visit(`${proxy.url}/palimpsest/`, {
+		const shown = await visit(pageAddress(proxy.url, keys), {
 			...{ width: 1000, scheme: "light" },
 			prepare: async (page) => page.on("response", (answer) => void answers.push(answer.url())),
 		});

@@ -10,7 +10,7 @@ import { playSession } from "../support/session-player.ts";
 import { startStandInProvider } from "../support/stand-in-provider.ts";
 import { statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
-import { type ProxyOptions, send, startProxyTo, startUpstream } from "./upstream.ts";
+import { type ProxyOptions, send, sendOwn, startProxyTo, startUpstream } from "./upstream.ts";
 
 const minute = 60_000;
 const turns = 30;
@@ -141,7 +141,7 @@ describe("the proxy by itself", () => {
 		expect(upstream.received[1]?.headers["x-api-key"]).toBe("sk-secret");
 		expect(JSON.stringify(await statusOf(proxy))).not.toContain("sk-secret");
 		const line = "1 ping kept caches warm (billed 3,009)";
-		expect((await send(proxy.url, { path: "/palimpsest/" })).body.toString()).toContain(`<p>${line}.</p>`);
+		expect((await sendOwn(proxy.url, { path: "/palimpsest/" })).body.toString()).toContain(`<p>${line}.</p>`);
 		expect(closingText(proxy.totals(), { address: proxy.url })).toContain(`, ${line}; live page`);
 		agent.destroy();
 	});

@@ -11,7 +11,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { plainFacts, sendSettled, statusOf } from "./played.ts";
 import { requestOf, type SessionApi, turnsOf } from "./sessions.ts";
-import { type Received, type Sent, send, startProxyTo, startUpstream, until } from "./upstream.ts";
+import { type Received, type Sent, sendOwn, startProxyTo, startUpstream, until } from "./upstream.ts";
 
 const turns = turnsOf(30, 10_000);
 
@@ -116,7 +116,7 @@ describe("the bill of the unedited requests", () => {
 			expect(edited.ratio).toBeLessThan(0.6);
 			expect(edited.uncached_requests).toBeGreaterThan(15);
 			expect(conversations[0].uncached_requests).toBe(proxy.totals().uncachedRequests);
-			const page = (await send(proxy.url, { path: "/palimpsest/" })).body.toString();
+			const page = (await sendOwn(proxy.url, { path: "/palimpsest/" })).body.toString();
 			expect(page).toContain("priced without a cache");
 		},
 	);

@@ -3,11 +3,12 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { type LiveStatus, tilesOf } from "../../src/pages/live-data.ts";
+import { createKeys, pageAddress } from "../../src/proxy/keys.ts";
 import { version } from "../../src/version.ts";
 import { hashOf, readPage } from "../pages/read-page.ts";
 import { early, play, sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
-import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
+import { keys, send, sendOwn, startProxyTo, startUpstream, until } from "./upstream.ts";
 
 async function startUsed() {
 	const { archive, start } = await startPlayed({ policy: early });
@@ -24,7 +25,7 @@ async function startUsed() {
 describe("the live page", () => {
 	it("shows the figures, and names each masked result with the address of its original", async () => {
 		const { url, turns, archive } = await startUsed();
-		const page = await send(url, { path: "/palimpsest/" });
+		const page = await sendOwn(url, { path: "/palimpsest/" });
 		expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
 		const { data } = readPage(page.body.toString());
 		expect(tilesOf(data).map(({ value }) => value)).toContain("6");
@@ -33,14 +34,14 @@ describe("the live page", () => {
 		expect(data.conversations[0].results).toContainEqual(
 			expect.objectContaining({ what: "masked", why: "it pays", ref }),
 		);
-		const original = await send(url, { path: `/palimpsest/originals/${ref}` });
+		const original = await sendOwn(url, { path: `/palimpsest/originals/${ref}` });
 		expect(original.headers["content-type"]).toBe("text/plain; charset=utf-8");
 		expect(original.body.toString()).toBe(turns[0]?.output);
 	});
 
 	it("shows figures without a script, too", async () => {
 		const { url } = await startUsed();
-		const html = (await send(url, { path: "/palimpsest/" })).body.toString();
+		const html = (await sendOwn(url, { path: "/palimpsest/" })).body.toString();
 		const [, text = ""] = /<noscript>([\s\S]*)<\/noscript>/.exec(html) ?? [];
 		expect(text).toMatch(
 			/<p>6 requests, \d of them edited, since .* Tokens sent [\d,]+, left out [\d,]+\. Billed [\d,]+/,
@@ -55,15 +56,15 @@ describe("the live page", () => {
 		const proxy = await start();
 		await play(proxy, turnsOf(4, 20_000));
 		expect((await statusOf(proxy)).undecided).toEqual({ archive: 3 });
-		const html = (await send(proxy.url, { path: "/palimpsest/" })).body.toString();
+		const html = (await sendOwn(proxy.url, { path: "/palimpsest/" })).body.toString();
 		expect(html).toContain("3 requests without new decisions (the archive cannot be written: 3)");
-		const decided = (await send((await startUsed()).url, { path: "/palimpsest/" })).body.toString();
+		const decided = (await sendOwn((await startUsed()).url, { path: "/palimpsest/" })).body.toString();
 		expect(decided).not.toMatch(/\d requests without new decisions/);
 	});
 
 	it("runs its own scripts alone, which reach no other server", async () => {
 		const { url } = await startUsed();
-		const page = await send(url, { path: "/palimpsest/" });
+		const page = await sendOwn(url, { path: "/palimpsest/" });
 		const { scripts, styles, policy } = readPage(page.body.toString());
 		expect(page.headers["content-security-policy"]).toBe(`${policy}; frame-ancestors 'none'`);
 		const sources = (name: string) => new RegExp(`(?:^|; )${name} ([^;]*)`).exec(policy)?.[1];
@@ -72,20 +73,20 @@ describe("the live page", () => {
 		expect([sources("script-src"), scripts.length]).toEqual([hashes(scripts), 2]);
 		expect(sources("style-src")).toBe(hashes(styles));
 		expect(sources("connect-src")).toBe("'self'");
-		const { headers } = await send(url, { path: "/palimpsest/status" });
+		const { headers } = await sendOwn(url, { path: "/palimpsest/status" });
 		expect(headers["content-security-policy"]).toBe("default-src 'none'; frame-ancestors 'none'");
 	});
 
 	it("is asked for by one address, beside which the others are", async () => {
 		const { url } = await startUsed();
-		const { status, headers } = await send(url, { path: "/palimpsest" });
+		const { status, headers } = await sendOwn(url, { path: "/palimpsest" });
 		expect([status, headers.location]).toEqual([308, "/palimpsest/"]);
 	});
 
 	it("and the status hold no key, and no text of the conversation", async () => {
 		const { url, turns } = await startUsed();
 		for (const path of ["/palimpsest/", "/palimpsest/status"]) {
-			const text = (await send(url, { path })).body.toString();
+			const text = (await sendOwn(url, { path })).body.toString();
 			for (const secret of ["sk-secret-key", "secret words", turns[0]?.output.slice(0, 30) as string]) {
 				expect(text).not.toContain(secret);
 			}
@@ -100,7 +101,7 @@ describe("the live page", () => {
 				await sendSettled({ url, ...proxy }, requestOf("anthropic", own.slice(0, count), first));
 		}
 		const ask = (id: string, headers = {}) =>
-			send(url, { path: `/palimpsest/status?conversation=${encodeURIComponent(id)}`, headers });
+			sendOwn(url, { path: `/palimpsest/status?conversation=${encodeURIComponent(id)}`, headers });
 		const listed = async (id: string) => {
 			const { conversations } = JSON.parse((await ask(id)).body.toString()) as LiveStatus;
 			return conversations.flatMap((one) => (one.points.length > 0 ? [[one.id, one.points.length]] : []));
@@ -123,7 +124,7 @@ describe("the live page", () => {
 		const told: LiveStatus[] = [];
 		const ask = async (tag = "") => {
 			const headers = { "If-None-Match": tag, Prefer: "wait=20" };
-			const answer = await send(proxy.url, { path: "/palimpsest/status?conversation=", headers });
+			const answer = await sendOwn(proxy.url, { path: "/palimpsest/status?conversation=", headers });
 			if (answer.status === 200) told.push(JSON.parse(answer.body.toString()));
 			return answer.headers.etag ?? "";
 		};
@@ -159,7 +160,54 @@ describe("the live page", () => {
 		const upstream = await startUpstream();
 		const archive = (await openArchive({ where: "memory" })) as Archive;
 		const proxy = await startProxyTo(upstream.url, { archive });
-		expect((await send(proxy.url, { method, path })).status).toBe(status);
+		const headers = { Authorization: `Bearer ${keys.page}` };
+		expect((await send(proxy.url, { method, path, headers })).status).toBe(status);
 		expect(upstream.received).toEqual([]);
+	});
+});
+
+describe("the key of the pages", () => {
+	const pages = ["/palimpsest/", "/palimpsest/status", "/palimpsest/originals/nothing", "/palimpsest/metrics"];
+
+	async function statusFrom(url: string, path: string, headers: Readonly<Record<string, string>> = {}) {
+		return (await send(url, { path, headers })).status;
+	}
+
+	it.each(pages)("is asked for by %s, and a wrong one opens nothing", async (path) => {
+		const proxy = await startProxyTo("http://127.0.0.1:9", { metrics: true });
+		const wrong = keys.page.replace(/.$/, "!");
+		for (const given of ["", `?key=`, `?key=${wrong}`]) expect(await statusFrom(proxy.url, path + given)).toBe(401);
+		for (const given of [`Bearer ${wrong}`, "Bearer ", `Basic ${keys.page}`, keys.page])
+			expect(await statusFrom(proxy.url, path, { Authorization: given })).toBe(401);
+		for (const given of [`palimpsest-${proxy.port}=${wrong}`, `palimpsest-1=${keys.page}`, `other=${keys.page}`])
+			expect(await statusFrom(proxy.url, path, { Cookie: given })).toBe(401);
+		expect(await statusFrom(proxy.url, path, { Authorization: `Bearer ${keys.page}` })).not.toBe(401);
+	});
+
+	it("stays in a cookie of the browser that opened the address, which pages of other sites and scripts do not see", async () => {
+		const proxy = await startProxyTo("http://127.0.0.1:9");
+		const page = await send(proxy.url, { path: pageAddress("", keys) });
+		const [cookie = ""] = page.headers["set-cookie"] ?? [];
+		expect([page.status, cookie]).toEqual([
+			200,
+			`palimpsest-${proxy.port}=${keys.page}; Path=/palimpsest; HttpOnly; SameSite=Strict`,
+		]);
+		const [pair = ""] = cookie.split(";");
+		expect(await statusFrom(proxy.url, "/palimpsest/status", { Cookie: `a=b; ${pair}; c=d` })).toBe(200);
+		expect(page.headers["referrer-policy"]).toBe("no-referrer");
+	});
+
+	it("is new for each proxy that is given none", async () => {
+		const [one, other] = await Promise.all([1, 2].map(() => startProxyTo("http://127.0.0.1:9", { keys: undefined })));
+		for (const { url } of [one, other] as { url: string }[])
+			expect((await sendOwn(url, { path: "/palimpsest/status" })).status).toBe(401);
+		expect(createKeys().page).not.toBe(createKeys().page);
+	});
+
+	it("is needed by no request to a model, and by no question whether the proxy runs", async () => {
+		const upstream = await startUpstream();
+		const proxy = await startProxyTo(upstream.url);
+		expect((await send(proxy.url, requestOf("anthropic", turnsOf(1)))).status).toBe(200);
+		expect(await statusFrom(proxy.url, "/palimpsest/healthz")).toBe(200);
 	});
 });

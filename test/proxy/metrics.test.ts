@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { early, sendSettled, startPlayed } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
+import { sendOwn } from "./upstream.ts";
 
 const path = "/palimpsest/metrics";
 
@@ -8,9 +9,9 @@ it("metrics are served where they are asked for, and nowhere else", async () => 
 	const session = await startPlayed({ policy: early });
 	const proxy = await session.start({ metrics: true });
 	for (let count = 1; count <= 5; count += 1) await sendSettled(proxy, requestOf("anthropic", turnsOf(count)));
-	const answer = await fetch(`${proxy.url}${path}`);
-	expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
-	const text = await answer.text();
+	const answer = await sendOwn(proxy.url, { path });
+	expect(answer.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+	const text = answer.body.toString();
 	const metric = (name: string) => Number(text.match(new RegExp(`^palimpsest_proxy_${name} (\\S+)$`, "m"))?.[1]);
 	expect(metric('requests_total{kind="all"}')).toBe(5);
 	expect(metric('requests_total{kind="edited"}')).toBeGreaterThan(0);
@@ -21,5 +22,5 @@ it("metrics are served where they are asked for, and nowhere else", async () => 
 	expect(text).not.toContain("claude");
 
 	const other = await session.start();
-	expect((await fetch(`${other.url}${path}`)).status).toBe(404);
+	expect((await sendOwn(other.url, { path })).status).toBe(404);
 });

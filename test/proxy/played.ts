@@ -7,7 +7,7 @@ import type { LogEvent } from "../../src/log.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, type SessionApi, type Turn, textsIn } from "./sessions.ts";
-import { type ProxyOptions, type Received, type Sent, send, startProxyTo, startUpstream } from "./upstream.ts";
+import { type ProxyOptions, type Received, type Sent, send, sendOwn, startProxyTo, startUpstream } from "./upstream.ts";
 
 export type RunningProxy = Awaited<ReturnType<typeof startProxyTo>>;
 
@@ -69,7 +69,7 @@ export async function play(
 }
 
 export async function statusOf({ url }: { readonly url: string }) {
-	return JSON.parse((await send(url, { path: "/palimpsest/status" })).body.toString());
+	return JSON.parse((await sendOwn(url, { path: "/palimpsest/status" })).body.toString());
 }
 
 /** The lines of a kind among the figures in a folder. */

@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { createKeys } from "../../src/proxy/keys.ts";
 import { addRunning, listRunning, removeRunning } from "../../src/proxy/running.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { startProxyTo } from "./upstream.ts";
+import { keys, startProxyTo } from "./upstream.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -30,10 +31,10 @@ async function idOfEndedProcess(): Promise<number> {
 describe("the list of running proxies", () => {
 	it("has each proxy with its address, process and program, the latest first, until it is removed", async () => {
 		const [first, second] = [await startProxyTo("http://127.0.0.1:9"), await startProxyTo("http://127.0.0.1:9")];
-		await addRunning({ address: first.url }, folder);
+		await addRunning({ address: first.url, keys }, folder);
 		await new Promise((resolve) => setTimeout(resolve, 2));
-		await addRunning({ address: second.url, program: "claude" }, folder);
-		const about = { pid: process.pid, started: expect.any(Number) };
+		await addRunning({ address: second.url, program: "claude", keys }, folder);
+		const about = { pid: process.pid, keys, started: expect.any(Number) };
 		const [one, other] = [
 			{ address: first.url, ...about },
 			{ address: second.url, program: "claude", ...about },
@@ -50,7 +51,7 @@ describe("the list of running proxies", () => {
 		["whose process is another one by now", async () => ({ pid: process.ppid })],
 	])("loses a proxy %s, though another proxy answers at its address", async (_, fields) => {
 		const proxy = await startProxyTo("http://127.0.0.1:9");
-		await addRunning({ address: proxy.url }, folder);
+		await addRunning({ address: proxy.url, keys }, folder);
 		await change(await fields());
 		expect(await listRunning(folder)).toEqual([]);
 		expect(await readdir(folder)).toEqual([]);
@@ -60,19 +61,47 @@ describe("the list of running proxies", () => {
 		const other = createServer((_, response) => response.end("{}"));
 		await once(other.listen(0, "127.0.0.1"), "listening");
 		const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-		await addRunning({ address }, folder);
+		await addRunning({ address, keys }, folder);
 		expect(await listRunning(folder)).toEqual([]);
 		expect(await readdir(folder)).toEqual([]);
 		await new Promise((resolve) => other.close(resolve));
-		await addRunning({ address }, folder);
+		await addRunning({ address, keys }, folder);
 		expect(await listRunning(folder)).toEqual([]);
 		expect(await readdir(folder)).toEqual([]);
+	});
+
+	it("believes no server that cannot prove that it is the proxy of the entry, whatever it answers", async () => {
+		const proxy = await startProxyTo("http://127.0.0.1:9", { keys: createKeys() });
+		await addRunning({ address: proxy.url, keys }, folder);
+		expect([await listRunning(folder), await readdir(folder)]).toEqual([[], []]);
+	});
+
+	it("takes no more than a small answer, and does not wait for its end", async () => {
+		const endless = createServer((_, response) => {
+			const goOn = () => void (response.write("x".repeat(65_536)) ? setImmediate(goOn) : response.once("drain", goOn));
+			response.on("error", () => {});
+			goOn();
+		});
+		await once(endless.listen(0, "127.0.0.1"), "listening");
+		const left = new Promise((resolve) => endless.on("connection", (socket) => socket.on("close", resolve)));
+		await addRunning({ address: `http://127.0.0.1:${(endless.address() as AddressInfo).port}`, keys }, folder);
+		expect(await listRunning(folder)).toEqual([]);
+		await left;
+		endless.closeAllConnections();
+		await new Promise((resolve) => endless.close(resolve));
+	});
+
+	it.skipIf(process.platform === "win32")("can be read by this user alone", async () => {
+		await addRunning({ address: "http://127.0.0.1:9", keys }, folder);
+		const [name = ""] = await readdir(folder);
+		const modes = await Promise.all([folder, join(folder, name)].map(async (one) => (await stat(one)).mode & 0o777));
+		expect(modes).toEqual([0o700, 0o600]);
 	});
 
 	it("keeps a proxy that does not answer now, and leaves it out", async () => {
 		const silent = createServer(() => {});
 		await once(silent.listen(0, "127.0.0.1"), "listening");
-		await addRunning({ address: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` }, folder);
+		await addRunning({ address: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, keys }, folder);
 		expect(await listRunning(folder)).toEqual([]);
 		expect(await readdir(folder)).toHaveLength(1);
 		silent.closeAllConnections();
@@ -81,7 +110,7 @@ describe("the list of running proxies", () => {
 
 	it("leaves out the proxies of other machines that share the folder, and keeps their entries", async () => {
 		const proxy = await startProxyTo("http://127.0.0.1:9");
-		await addRunning({ address: proxy.url }, folder);
+		await addRunning({ address: proxy.url, keys }, folder);
 		await change({ machine: "another.example", pid: await idOfEndedProcess() });
 		expect(await listRunning(folder)).toEqual([]);
 		expect(await readdir(folder)).toHaveLength(1);
@@ -94,7 +123,7 @@ describe("the list of running proxies", () => {
 	])("ignores an entry that is %s, and a folder that is absent", async (_, text) => {
 		expect(await listRunning(folder)).toEqual([]);
 		const proxy = await startProxyTo("http://127.0.0.1:9");
-		await addRunning({ address: proxy.url }, folder);
+		await addRunning({ address: proxy.url, keys }, folder);
 		await writeFile(join(folder, "another.json"), text);
 		expect(await listRunning(folder)).toMatchObject([{ address: proxy.url }]);
 	});

@@ -7,7 +7,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, sessionApis, turnsOf } from "./sessions.ts";
-import { send, startProxyTo } from "./upstream.ts";
+import { send, sendOwn, startProxyTo } from "./upstream.ts";
 
 const [requests, concurrent, conversations] = [5_000, 50, 60];
 
@@ -66,7 +66,7 @@ it(`${requests} requests in ${concurrent} concurrent streams need no more memory
 	const after = await heapMegabytes();
 	expect(wrong).toBe(0);
 	expect(proxy.totals().requests).toBe(requests);
-	const status = JSON.parse((await send(proxy.url, { path: "/palimpsest/status" })).body.toString());
+	const status = JSON.parse((await sendOwn(proxy.url, { path: "/palimpsest/status" })).body.toString());
 	expect(status.requests.edited).toBeGreaterThan(500);
 	expect(status.faults).toEqual({ failed: 0, archive: 0, memory: 0, encoding: 0 });
 	expect(after - before).toBeLessThan(12);

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { createKeys } from "../../src/proxy/keys.ts";
 import { startProxy } from "../../src/proxy/server.ts";
 import { policyOf } from "../support/policy-of.ts";
 
@@ -46,6 +47,9 @@ export async function startUpstream(answer: Answer = (_, response) => response.e
 	return { url, received, left, connections: () => connections, close };
 }
 
+/** Of every proxy of the tests. */
+export const keys = createKeys();
+
 /** A proxy in front of it with the policy `balanced`. It is gone after the test. */
 export async function startProxyTo(url: string, options: Partial<ProxyOptions> = {}) {
 	const policy = policyOf({ preset: "balanced" });
@@ -53,6 +57,7 @@ export async function startProxyTo(url: string, options: Partial<ProxyOptions> =
 		port: 0,
 		upstreams: { anthropic: url, openai: url, gemini: url },
 		policy,
+		keys,
 		// No test depends on the speed of the machine.
 		engine: { worked: () => 0 },
 		...options,
@@ -97,6 +102,14 @@ export function send(base: string, { method = "GET", path, headers = {}, body }:
 		});
 		request.end(body);
 	});
+}
+
+/** Asks for a page of the proxy's own, with its key. */
+export function sendOwn(
+	base: string,
+	sent: { readonly path: string; readonly headers?: Readonly<Record<string, string>> },
+) {
+	return send(base, { ...sent, headers: { Authorization: `Bearer ${keys.page}`, ...sent.headers } });
 }
 
 export async function until(holds: () => boolean, milliseconds = 5_000): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import type { ProxyStatus } from "../../src/proxy/ledger.ts";
+import { statusOf } from "../proxy/played.ts";
 import { startProxyTo } from "../proxy/upstream.ts";
 import { claudePrices } from "../support/claude-models.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -24,7 +25,7 @@ async function play(how: { readonly isThroughProxy: boolean; readonly model: str
 	const baseUrl = proxy?.url ?? provider.origin;
 	const played = await playSession({ baseUrl, script, model: how.model, beforeRequest: () => proxy?.settled() });
 	await proxy?.settled();
-	const status = proxy && ((await (await fetch(`${proxy.url}/palimpsest/status`)).json()) as ProxyStatus);
+	const status = proxy && ((await statusOf(proxy)) as ProxyStatus);
 	await provider.close();
 	return { played, provider, totals: provider.totals(), status };
 }

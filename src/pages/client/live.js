@@ -101,6 +101,8 @@ select.addEventListener("change", () => follow(select.value));
 slider.addEventListener("input", () => choose(slider.valueAsNumber));
 onSchemeChange(plot.redraw);
 byId("main").hidden = false;
+// The cookie has the key from now on.
+if (location.search !== "") history.replaceState(null, "", location.pathname);
 connection("live");
 show();
 void keepAsking();
