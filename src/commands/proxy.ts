@@ -39,6 +39,9 @@ import { passSignals, untilSignal } from "./processes.ts";
 import { defaultPort } from "./proxy-status.ts";
 import { refuseUnknown, refuseUsage } from "./usage.ts";
 
+/** The time that running answers have to end after a signal. A second signal ends the proxy at once. */
+const longestAnswersMs = 30_000;
+
 interface ProxyCommandOptions extends ArchiveCommandOptions {
 	readonly port?: number;
 	readonly host?: string;
@@ -100,7 +103,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		announce({ level: "notice", message: `proxy at ${url}, live page at ${page}`, data });
 		await ended;
 		await unlist();
-		await running.close();
+		await running.close({ answersMs: longestAnswersMs });
 		const totals = running.totals();
 		const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
 		const message = closingText(totals, { address: url });

@@ -24,6 +24,10 @@ interface Outgoing {
 export type OutgoingError = NodeJS.ErrnoException & {
 	/** It was sent on a connection that had carried another one. */
 	readonly wasReused?: boolean;
+	/** Bytes of its answer had arrived. */
+	readonly hasBegun?: boolean;
+	/** Whether it stays until people change something; absent: its code tells. */
+	readonly isLasting?: boolean;
 	/** Sentences for people, if the proxy of the network failed or a certificate is not trusted. They hold no credential. */
 	readonly advice?: string;
 };
@@ -68,6 +72,14 @@ export function openConnection(
 		return new Promise((resolve, reject) => {
 			const sent = request(asked);
 			let connected: number | undefined;
+			let hasBegun = false;
+			sent.on("socket", (socket) => {
+				const begin = () => {
+					hasBegun = true;
+				};
+				socket.once("data", begin);
+				sent.once("close", () => socket.off("data", begin));
+			});
 			sent.on("proxyConnect", ({ statusCode, headers }) => {
 				connected = statusCode;
 				if (proxy && statusCode !== 200)
@@ -85,7 +97,7 @@ export function openConnection(
 			sent.on("error", (error: OutgoingError) => {
 				const isOfProxy = proxy && connected === undefined && !sent.reusedSocket;
 				const advice = error.advice ?? adviceFor(error, { target, proxy: isOfProxy ? proxy : undefined });
-				reject(Object.assign(error, { wasReused: sent.reusedSocket, advice }));
+				reject(Object.assign(error, { wasReused: sent.reusedSocket, hasBegun, advice }));
 			});
 			asked.send(sent);
 		});
@@ -209,7 +221,7 @@ function refusal(target: URL, proxy: NetworkProxy, status: number, schemes: stri
 	const named = [schemes].flat().map((scheme) => /^\w{1,20}/.exec(scheme)?.[0] ?? "?");
 	const [what, remedy] = whyRefused(target, proxy, { status, schemes: named });
 	const advice = `${nameOf(proxy)} ${what} (${Number.isNaN(status) ? "no HTTP" : status}). ${remedy}.`;
-	return Object.assign(new Error(advice), { code: proxyRefused, advice });
+	return Object.assign(new Error(advice), { code: proxyRefused, advice, isLasting: status < 500 });
 }
 
 function whyRefused(
@@ -240,6 +252,15 @@ const untrusted = new Set([
 	...["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "SELF_SIGNED_CERT_IN_CHAIN", "DEPTH_ZERO_SELF_SIGNED_CERT"],
 	...["UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "CERT_UNTRUSTED"],
 ]);
+
+/** Certificates and TLS (Node's codes of both), a name that no DNS server knows: these stay until people change something. */
+const lasting =
+	/(?:^|_)(?:CERT|CRL|CA|SIGNATURE|ISSUER)(?:_|$)|^(?:ERR_(?:SSL|TLS)_\w+|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE|HOSTNAME_MISMATCH|EPROTO|ENOTFOUND)$/;
+
+/** Whether the same request may get an answer a little later, as after a refused or reset connection. */
+export function mayComeBack({ code = "", isLasting = lasting.test(code) }: OutgoingError): boolean {
+	return !isLasting;
+}
 
 const unreachable = new Set(["ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH"]);
 

@@ -3,7 +3,7 @@ import type { CachingRecord } from "../billing/observed-caching.ts";
 import { cacheTerms } from "../billing/terms.ts";
 import { readUsage } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
-import type { OutgoingError } from "../http/outgoing.ts";
+import { mayComeBack, type OutgoingError } from "../http/outgoing.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { clearingBeta } from "../sending/clearing.ts";
@@ -17,6 +17,7 @@ import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
 import type { AnsweredRequest, KeepWarm } from "./keep-warm.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PassedRequest } from "./passed-request.ts";
+import { answer, refuse } from "./refusal.ts";
 import type { Route } from "./routes.ts";
 
 /** The parts that all requests of a proxy share. */
@@ -82,7 +83,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	const { response, ledger, refusesThreads } = exchange;
 	const prepared = await prepareOrPass(asked, exchange);
 	if (asked.signal.aborted) return;
-	if (prepared === "thread" && refusesThreads) return send(response, 400, threadRefusal);
+	if (prepared === "thread" && refusesThreads) return answer(response, 400, threadRefusal);
 	if (prepared === "thread") ledger.count("threads");
 	if (prepared === "as_sent" || prepared === "thread")
 		return pass(
@@ -99,6 +100,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	try {
 		const at = exchange.editing.now();
 		const sent = await askWith(asked, composed, exchange);
+		if (composed?.branch) composed.branch.wasRefused = !isGood(sent?.answer);
 		const bill = sent && (await passAndBill(sent, prepared, { asked, exchange }));
 		if (bill) answered = { ...bill, ...asAnswered(asked, sent, exchange), at };
 	} finally {
@@ -210,6 +212,10 @@ async function askAgain(
 	return { answer, sent: form };
 }
 
+function isGood(answer: IncomingMessage | undefined): boolean {
+	return (answer?.statusCode ?? 500) < 300;
+}
+
 /** Returns the bill of an answer to a request for one. */
 async function passAndBill(
 	{ answer, sent }: Answered,
@@ -218,7 +224,7 @@ async function passAndBill(
 ): Promise<Pick<AnsweredRequest, "terms" | "usage" | "callsTools"> | undefined> {
 	const { response, route, ledger, caching, accounts, upstream } = exchange;
 	const wasEdited = sent?.written !== undefined;
-	const isOk = (answer.statusCode ?? 500) < 300;
+	const isOk = isGood(answer);
 	if (isOk && wasEdited) ledger.count("edited");
 	if (!isOk) ledger.count("failed");
 	if (!isOk || route.kind !== "edited") {
@@ -265,21 +271,7 @@ async function askOrRefuse(
 		ledger.count("failed");
 		const { code = "unknown error", advice = "" } = error as OutgoingError;
 		const message = `The upstream of ${route.upstream} cannot be reached (${code}). ${advice}`.trimEnd();
-		refuse(response, { status: 502, message });
+		refuse(response, { status: 502, message, upstream: route.upstream, mayRetry: mayComeBack(error as OutgoingError) });
 		return undefined;
 	}
-}
-
-/** Refuses a request in a shape that the clients of all three APIs can show. */
-export function refuse(
-	response: ServerResponse,
-	{ status, message }: { readonly status: number; readonly message: string },
-): void {
-	send(response, status, { type: "error", error: { type: "palimpsest_proxy", code: status, message } });
-}
-
-function send(response: ServerResponse, status: number, value: unknown): void {
-	const body = JSON.stringify(value);
-	response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
-	response.end(body);
 }

@@ -57,8 +57,8 @@ export function connectTo(base: URL, network?: Environment) {
 			} catch (error) {
 				// The upstream closed a connection just as it was used again, as the documentation of `reusedSocket` describes, or
 				// left bytes on it that belong to no answer. After such bytes only a request without content is repeated.
-				const { code = "", wasReused } = error as OutgoingError;
-				const isStale = code === "ECONNRESET" || (code.startsWith("HPE_") && !hasContent(asked));
+				const { code = "", wasReused, hasBegun = false } = error as OutgoingError;
+				const isStale = (code === "ECONNRESET" && !hasBegun) || (code.startsWith("HPE_") && !hasContent(asked));
 				const canRepeat = wasReused === true && isStale && isRepeatable(asked);
 				if (!canRepeat || asked.signal.aborted) throw error;
 				return askOnce(asked);

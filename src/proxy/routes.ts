@@ -48,8 +48,8 @@ export function routeOf(
 	upstreams: Upstreams,
 ): Route | undefined {
 	const route = recognised(request);
-	if (route && upstreams[route.upstream] !== undefined) return route;
-	if (route?.kind === "edited" || route?.kind === "counted") return undefined;
+	if (upstreams[route.upstream] !== undefined) return route;
+	if (route.kind !== "passed") return undefined;
 	const named = upstreamNames.filter((name) => upstreams[name] !== undefined);
 	const only = named.length === 1 ? named[0] : undefined;
 	return only && { upstream: only, api: apiAt(only), kind: "passed" };
@@ -58,7 +58,8 @@ export function routeOf(
 const apiAt = (upstream: UpstreamName): Api =>
 	upstream === "bedrock" || upstream === "vertex" ? "anthropic" : upstream;
 
-function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): Route | undefined {
+/** The route that a request means, by its path and then its headers, whether or not there is an upstream for it. */
+export function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): Route {
 	const [pathname = ""] = path.split("?", 1);
 	if (method === "POST") {
 		const counts = messages.exec(pathname);

@@ -13,7 +13,7 @@ import { inTime } from "../sending/archiving.ts";
 import { type Editing, type Fault, openEditing } from "../sending/editing.ts";
 import { openCatalogue } from "../tokens/model-prices.ts";
 import { createAccounts } from "./accounts.ts";
-import { exchangeEdited, pass, refuse, type Serving } from "./exchange.ts";
+import { exchangeEdited, pass, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
 import { createKeepWarm, type Later } from "./keep-warm.ts";
@@ -21,7 +21,8 @@ import { createKeys, type ProxyKeys } from "./keys.ts";
 import { createLedger, type ProxyTotals } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { createProxyMetrics } from "./metrics.ts";
-import { checkUpstreams, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
+import { refuse } from "./refusal.ts";
+import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 
 interface ProxyOptions {
 	/** On loopback. Absent: 127.0.0.1. */
@@ -71,7 +72,8 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	readonly totals: () => ProxyTotals;
 	/** Resolves when no request is still being planned or archived. */
 	readonly settled: () => Promise<void>;
-	readonly close: () => Promise<void>;
+	/** Takes no more requests. Answers that are under way have so many milliseconds to end; absent: none. */
+	readonly close: (ending?: { readonly answersMs: number }) => Promise<void>;
 }> {
 	const bases = checkUpstreams(options.upstreams);
 	const upstreams = new Map(Array.from(bases, ([name, base]) => [name, connectTo(base, options.network)]));
@@ -106,6 +108,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		accounts: createAccounts(editing.memoryFolder),
 		caching: createCachingRecord(),
 		underWay: new Set(),
+		isEnding: false,
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
 		pages: livePages({
 			ledger,
@@ -129,7 +132,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 				message: "A request failed because of a defect in the proxy",
 				data: { event: "defect", error: name },
 			});
-			fail(response);
+			fail(request, response);
 		});
 		running.underWay.add(work);
 		void work.finally(() => running.underWay.delete(work));
@@ -152,8 +155,11 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		port,
 		totals: ledger.totals,
 		settled,
-		async close() {
+		async close({ answersMs } = { answersMs: 0 }) {
+			running.isEnding = true;
 			const closed = new Promise((resolve) => server.close(resolve));
+			server.closeIdleConnections();
+			if (answersMs > 0) await inTime(settled(), answersMs);
 			for (const socket of sockets) if (!running.pages.holds(socket)) socket.destroy();
 			running.keepWarm?.close();
 			for (const upstream of upstreams.values()) upstream.close();
@@ -190,16 +196,25 @@ interface Running extends Serving {
 	readonly bodies: ReturnType<typeof createBodyHold>;
 	/** Requests that are answered, or planned on. */
 	readonly underWay: Set<Promise<void>>;
+	isEnding: boolean;
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, running: Running): Promise<void> {
 	const refusal = refusalOf(request);
-	if (refusal) return refuse(response, refusal);
+	if (refusal) return refuse(response, { ...refusal, upstream: upstreamMeantBy(request) });
 	const { method = "GET", url: path = "/", headers, rawHeaders } = request;
-	const { options, upstreams, ledger, pages } = running;
+	const { options, upstreams, ledger, pages, isEnding } = running;
 	if (await pages.answer(request, response)) return;
 	const route = routeOf({ method, path, headers }, options.upstreams);
-	if (!route) return refuse(response, { status: 404, message: "This proxy has no upstream for this request." });
+	if (!route) {
+		const message = "It has no upstream for this request.";
+		return refuse(response, { status: 404, message, upstream: upstreamMeantBy(request) });
+	}
+	if (isEnding) {
+		response.setHeader("Connection", "close");
+		const message = "It is ending, and takes no more requests.";
+		return refuse(response, { status: 503, message, upstream: route.upstream, mayRetry: true });
+	}
 	ledger.count("requests");
 	const left = new AbortController();
 	response.on("close", () => left.abort());
@@ -229,12 +244,9 @@ function isSigned(headers: IncomingMessage["headers"]): boolean {
 	);
 }
 
-interface Refusal {
-	readonly status: number;
-	readonly message: string;
-}
+type RefusedByForm = Pick<Parameters<typeof refuse>[1], "status" | "message">;
 
-function refusalOf(request: IncomingMessage): Refusal | undefined {
+function refusalOf(request: IncomingMessage): RefusedByForm | undefined {
 	const { headers, headersDistinct, url = "/" } = request;
 	// Two Host headers: Node keeps the first, another program may use the last (RFC 9112, section 3.2).
 	if ((headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: "Expected one Host header." };
@@ -253,7 +265,7 @@ function refusalOf(request: IncomingMessage): Refusal | undefined {
 function framingRefusal({
 	connection = "",
 	"transfer-encoding": encoding = "chunked",
-}: IncomingMessage["headers"]): Refusal | undefined {
+}: IncomingMessage["headers"]): RefusedByForm | undefined {
 	const options = connection.split(",").map((option) => option.trim().toLowerCase());
 	const named = options.find((option) => option === "content-length" || option === "transfer-encoding");
 	if (named !== undefined) return { status: 400, message: `Expected Connection not to name ${named}.` };
@@ -261,7 +273,13 @@ function framingRefusal({
 	return { status: 501, message: "Expected Transfer-Encoding to be chunked alone." };
 }
 
-function fail(response: ServerResponse): void {
-	if (response.headersSent) response.destroy();
-	else refuse(response, { status: 502, message: "The proxy failed because of a defect in it." });
+/** Whose clients read the answer to a request that may have no upstream here. */
+function upstreamMeantBy({ method = "GET", url: path = "/", headers }: IncomingMessage): UpstreamName {
+	return recognised({ method, path, headers }).upstream;
+}
+
+function fail(request: IncomingMessage, response: ServerResponse): void {
+	if (response.headersSent) return void response.destroy();
+	const message = "It failed because of a defect in it.";
+	refuse(response, { status: 502, message, upstream: upstreamMeantBy(request) });
 }

@@ -67,8 +67,11 @@ interface Variants<Written> {
 	readonly own: () => Variant<Written> | undefined;
 }
 
-/** After a refused decision, requests of the conversation without another one. */
-const frozenFor = 20;
+/**
+ * Requests of a conversation without another decision: after one that was refused, and after the next one if that is refused, too.
+ * Some refusals come and go.
+ */
+const frozenFor = { once: 1, again: 20 };
 
 /**
  * Puts the known states in, cuts the results that are new, and applies the decisions that are ready. Waits for nothing.
@@ -205,6 +208,12 @@ export function compose<Written>(
 		asksToDrop: composed.asksToDrop || note.dropsBlocks === true,
 		accepted: () => noteQuietly(memory, conversation, { number, ...note }),
 	});
+	const isRefusedAgain = () => {
+		const { refusedAt } = remembered;
+		const kinds = new Set(Array.from(fresh.values(), ({ kind }) => kind));
+		return refusedAt > 0 && !known.some((state) => state && kinds.has(state.kind) && state.since > refusedAt);
+	};
+	const frozenUntil = number + (isRefusedAgain() ? frozenFor.again : frozenFor.once);
 	return {
 		...composed,
 		variants: {
@@ -249,7 +258,7 @@ export function compose<Written>(
 				});
 				const putBack = keysOf(out).filter((key) => !stays.has(key));
 				// A request that only counts tokens has noted nothing.
-				const note = decides ? { states, putBack, frozenUntil: number + frozenFor } : {};
+				const note = decides ? { states, putBack, frozenUntil } : {};
 				const earlier = { states: [...known], decided: new Set<number>(), why: undefined, asksToClear: clears(before) };
 				return { ...variant(write(before, left), left, note), ...earlier };
 			},
@@ -257,7 +266,7 @@ export function compose<Written>(
 				if (composed.written === undefined) return undefined;
 				const sent = { states: known.map(() => undefined), decided: new Set<number>(), why: undefined };
 				return {
-					...variant(undefined, [], { frozenUntil: number + frozenFor }),
+					...variant(undefined, [], { frozenUntil }),
 					...sent,
 					asksToDrop: false,
 					asksToClear: false,
@@ -322,7 +331,7 @@ function decide(
 	},
 ): ReturnType<typeof choose> {
 	const { request, shared, known, began } = about;
-	const { remembered, paired } = opened;
+	const { remembered, paired, isCold, branch, transcript } = opened;
 	const { recall, decides, terms } = request;
 	for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
 	for (const [place, answer] of opened.answers ?? []) {
@@ -331,7 +340,11 @@ function decide(
 			fresh.set(place, { ...began, kind: "answered", values: new Map([["whole", () => value]]) });
 	}
 	const clearing = clearingFor(request, shared.policy, remembered);
-	const chosen = decides && clearing !== "refused" ? choose(opened, known, { remembered, terms, clearing }) : undefined;
+	// A program that asks again after a failure gets the same edits: the provider's cache may hold them.
+	const isSame = branch?.transcript.messages.length === transcript.messages.length;
+	const isAgain = isSame && branch.wasRefused === true && !isCold;
+	const mayChoose = decides && !isAgain && clearing !== "refused";
+	const chosen = mayChoose ? choose(opened, known, { remembered, terms, clearing }) : undefined;
 	for (const [place, { kind, values, ref }] of chosen?.decisions ?? []) {
 		const before = known[place];
 		const cut = before?.kind === "cut" ? before.values : before?.cut;

@@ -117,7 +117,8 @@ async function planAhead<Written>(
 		onFault("archive", describe(error));
 	}
 	const { remembered } = opened;
-	if (composed.noDecision === "frozen" || clearingFor(request, editing.policy, remembered) === "refused") return;
+	if (composed.number < remembered.frozenUntil || clearingFor(request, editing.policy, remembered) === "refused")
+		return;
 	const { tokensPerChar } = branch;
 	const planning = planningOf(opened, {
 		states,

@@ -19,6 +19,8 @@ export interface Branch extends KnownKeys {
 	asked?: Plan["asked"] | undefined;
 	/** Whether the last planning has failed. */
 	hasFailed?: boolean | undefined;
+	/** Whether its last request got no good answer, so that the program may send it again. */
+	wasRefused?: boolean | undefined;
 	planning?: Promise<void> | undefined;
 	/** Plans on the last request, once the planning that is under way has ended. */
 	next?: (() => Promise<Plan>) | undefined;

@@ -35,6 +35,8 @@ export interface Remembered {
 	readonly models: ReadonlyMap<number, string>;
 	/** Requests up to this number get no new decisions. */
 	readonly frozenUntil: number;
+	/** The number of the last request whose decisions were refused; 0 if none was. */
+	readonly refusedAt: number;
 	/** Whether the provider checks the messages that reasoning is bound to, as an answer has shown. */
 	readonly isEnforced: boolean;
 	/** Whether the provider is asked to leave out invalid reasoning itself. */
@@ -117,6 +119,7 @@ export function createMemory({
 		for (const key of note.putBack ?? []) entry.leftOut.delete(key);
 		if (note.ending !== undefined) entry.endings.set(note.ending, note.number);
 		entry.frozenUntil = Math.max(entry.frozenUntil, note.frozenUntil ?? 0);
+		if (note.frozenUntil !== undefined) entry.refusedAt = note.number;
 		entry.isEnforced ||= note.isEnforced === true;
 		entry.dropsBlocks ||= note.dropsBlocks === true;
 		entry.refusesClearing ||= note.refusesClearing === true;
@@ -295,6 +298,7 @@ interface Entry extends Remembered {
 	maskings: number;
 	lastMasking: number;
 	frozenUntil: number;
+	refusedAt: number;
 	isEnforced: boolean;
 	dropsBlocks: boolean;
 	refusesClearing: boolean;
@@ -317,6 +321,7 @@ function newEntry(): Entry {
 		maskings: 0,
 		lastMasking: 0,
 		frozenUntil: 0,
+		refusedAt: 0,
 		isEnforced: false,
 		dropsBlocks: false,
 		refusesClearing: false,

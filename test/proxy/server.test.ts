@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request as sendRequest } from "node:http";
+import { Agent, request as sendRequest } from "node:http";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { send, startProxyTo, startUpstream, until } from "./upstream.ts";
@@ -197,6 +197,60 @@ describe("an answer", () => {
 		await expect(send(proxy.url, { method: "POST", path: "/v1/messages", body: "{}" })).rejects.toThrow("aborted");
 		await expect(send(proxy.url, { path: "/v1/models" })).rejects.toThrow("aborted");
 	});
+});
+
+describe("the end of the proxy", () => {
+	/** A proxy that passes on the first of two pieces of an answer, and what sends the second. */
+	async function startStreaming() {
+		let end = (): void => {};
+		const upstream = await startUpstream((_, response) => {
+			response.writeHead(200, { "Content-Type": "text/event-stream" });
+			response.write("data: 1\n\n");
+			end = () => void response.end("data: 2\n\n");
+		});
+		const proxy = await startProxyTo(upstream.url);
+		const request = sendRequest(`${proxy.url}/v1/messages`, { method: "POST", agent: new Agent({ keepAlive: true }) });
+		request.end("{}");
+		const [response] = await once(request, "response");
+		let text = "";
+		response.on("data", (piece: Buffer) => {
+			text += piece;
+		});
+		await until(() => text !== "");
+		response.on("error", () => {});
+		const ended = new Promise<string>((resolve) => {
+			response.on("close", () => resolve(response.complete ? text : "broken"));
+		});
+		return { upstream, proxy, ended, end: () => end() };
+	}
+
+	it("lets an answer end that is under way, and takes no more requests", async () => {
+		const { upstream, proxy, ended, end } = await startStreaming();
+		const socket = connect(proxy.port, "127.0.0.1");
+		await once(socket, "connect");
+		socket.on("error", () => {});
+		// It has begun a request, so it is no idle connection.
+		socket.write("POST /v1/messages HTTP/1.1\r\n");
+		await send(proxy.url, { path: "/palimpsest/healthz" });
+		const closed = proxy.close({ answersMs: 60_000 });
+		await expect(send(proxy.url, { path: "/v1/models" })).rejects.toThrow();
+		socket.write("Host: localhost\r\nContent-Length: 2\r\n\r\n{}");
+		const [refusal] = await once(socket, "data");
+		expect(String(refusal)).toMatch(/^HTTP\/1\.1 503 [\s\S]*palimpsest proxy: It is ending/);
+		end();
+		await closed;
+		expect(await ended).toBe("data: 1\n\ndata: 2\n\n");
+		expect(upstream.received).toHaveLength(1);
+	});
+
+	it.each([undefined, { answersMs: 1 }])(
+		"breaks off an answer that goes on after the time given: %j",
+		async (given) => {
+			const { proxy, ended } = await startStreaming();
+			await proxy.close(given);
+			expect(await ended).toBe("broken");
+		},
+	);
 });
 
 describe("the proxy", () => {

@@ -42,7 +42,7 @@ export async function startUpstream(answer: Answer = (_, response) => response.e
 		server.closeAllConnections();
 		return new Promise<void>((resolve) => server.close(() => resolve()));
 	};
-	onTestFinished(close);
+	onTestFinished(() => close());
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	return { url, received, left, connections: () => connections, close };
 }
@@ -63,11 +63,11 @@ export async function startProxyTo(url: string, options: Partial<ProxyOptions> =
 		...options,
 	});
 	let isClosed = false;
-	const close = async () => {
-		if (!isClosed) await proxy.close();
+	const close: typeof proxy.close = async (given) => {
+		if (!isClosed) await proxy.close(given);
 		isClosed = true;
 	};
-	onTestFinished(close);
+	onTestFinished(() => close());
 	return { ...proxy, close, url: `http://127.0.0.1:${proxy.port}` };
 }
 

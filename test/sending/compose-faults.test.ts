@@ -464,14 +464,15 @@ describe("a refused request", () => {
 		response.end(isBad ? '{"error":"not like this"}' : "{}");
 	};
 
-	it("with new decisions is sent again without them; the next 20 requests have none, also in the next proxy, and later requests do", async () => {
-		const long = turnsOf(32, 2_000);
+	/** A session whose upstream takes no masks past a number of them, and what is masked before it refuses one. */
+	async function startRefused() {
+		const long = turnsOf(40, 2_000);
 		let most = Number.POSITIVE_INFINITY;
 		const session = await startPlayed(
 			{ policy: early },
 			refusing((body) => maskedIn(body).length > most),
 		);
-		let proxy: RunningProxy = await session.start();
+		const proxy: RunningProxy = await session.start();
 		await play(proxy, long.slice(0, 7));
 		const known = maskedIn(session.lastBody());
 		most = known.length;
@@ -480,21 +481,76 @@ describe("a refused request", () => {
 		const [refused, accepted] = session.bodies().slice(-2);
 		expect(maskedIn(refused).length).toBe(known.length + 1);
 		expect(maskedIn(accepted)).toEqual(known);
-		most = Number.POSITIVE_INFINITY;
 		expect((await statusOf(proxy)).requests.sent_again).toBe(1);
-		for (let count = 9; count <= 28; count += 1) {
-			if (count === 18) {
+		const ask = async (count: number, by = proxy) => {
+			await sendSettled(by, requestOf("anthropic", long.slice(0, count)));
+			return maskedIn(session.lastBody());
+		};
+		const take = (masks: number) => {
+			most = masks;
+		};
+		return { session, proxy, known, ask, take };
+	}
+
+	it("with new decisions is sent again without them, and the same decisions are tried after the next success", async () => {
+		const { proxy, known, ask, take } = await startRefused();
+		take(Number.POSITIVE_INFINITY);
+		expect(await ask(9)).toEqual(known);
+		const masked = await ask(10);
+		expect(masked.length).toBeGreaterThan(known.length);
+		expect(masked.slice(0, known.length)).toEqual(known);
+		expect(proxy.totals()).toMatchObject({ undecided: { frozen: 1 }, frozen: 1 });
+	});
+
+	it("twice for its decisions has none in the next 20 requests, also in the next proxy, and has some later", async () => {
+		const { session, known, ask, take, ...started } = await startRefused();
+		let { proxy } = started;
+		for (const count of [9, 10]) expect(await ask(count)).toEqual(known);
+		expect((await statusOf(proxy)).requests.sent_again).toBe(2);
+		take(Number.POSITIVE_INFINITY);
+		for (let count = 11; count <= 30; count += 1) {
+			if (count === 20) {
 				await proxy.close();
 				proxy = await session.start();
 			}
-			await sendSettled(proxy, requestOf("anthropic", long.slice(0, count)));
-			expect(maskedIn(session.lastBody())).toEqual(known);
+			expect(await ask(count, proxy)).toEqual(known);
 		}
 		expect(proxy.totals()).toMatchObject({ undecided: { frozen: 11 }, frozen: 1 });
 		expect((await statusOf(proxy)).frozen_conversations).toBe(1);
-		await play(proxy, long.slice(0, 30), { from: 29 });
-		expect(maskedIn(session.lastBody()).length).toBeGreaterThan(20);
-		expect(maskedIn(session.lastBody()).slice(0, known.length)).toEqual(known);
+		const masked = await ask(31, proxy);
+		expect(masked.length).toBeGreaterThan(20);
+		expect(masked.slice(0, known.length)).toEqual(known);
+	});
+
+	it("for its decisions is not held against it once later ones are accepted", async () => {
+		const { known, ask, take } = await startRefused();
+		take(Number.POSITIVE_INFINITY);
+		for (const count of [9, 10, 11]) await ask(count);
+		const before = (await ask(12)).length;
+		take(before);
+		expect((await ask(13)).length).toBe(before);
+		take(Number.POSITIVE_INFINITY);
+		await ask(14);
+		expect((await ask(15)).length).toBeGreaterThan(before);
+		expect(before).toBeGreaterThan(known.length);
+	});
+
+	it.each([429, 529, 500])("with %i goes out by the same bytes when the program asks again", async (status) => {
+		let isBusy = false;
+		const session = await startPlayed({ policy: early }, (_, response) => {
+			response.statusCode = isBusy ? status : 200;
+			response.end("{}");
+		});
+		const proxy = await session.start();
+		await play(proxy, turns.slice(0, 3));
+		for (const count of [4, 5, 6]) {
+			isBusy = true;
+			for (let time = 0; time < 3; time += 1) expect((await sendSettled(proxy, request(count))).status).toBe(status);
+			isBusy = false;
+			expect((await sendSettled(proxy, request(count))).status).toBe(200);
+			expect(new Set(session.bodies().slice(-4)).size).toBe(1);
+		}
+		expect(formsOf(session.lastBody())).toContain("masked");
 	});
 
 	it("with a new cut is sent again whole, and the result stays whole", async () => {
