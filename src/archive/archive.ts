@@ -48,7 +48,7 @@ export interface Sweep {
 	readonly keptBytes: number;
 }
 
-/** An original that was written or used in the last hour always stays. */
+/** An original that was written or used in the last hour always stays; one of the last day, unless a user asks to sweep. */
 export interface Retention {
 	/** In ms since the last use. */
 	readonly maxAgeMs: number;

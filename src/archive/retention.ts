@@ -10,7 +10,10 @@ export interface Holding {
 
 /** Texts that were written or used within this time, in ms, are safe from every sweep. */
 export const safeForMs = 3_600_000;
-/** An automatic sweep waits this long before it removes a large share, in ms. */
+/**
+ * An automatic sweep waits this long before it removes a large share, in ms. By size it removes nothing that was used since: whoever
+ * fills an archive, or sets a small size, must not delete what others use.
+ */
 export const secondThoughtsMs = 24 * safeForMs;
 /** A share is small up to one in this many texts and bytes. */
 const smallShare = 10;
@@ -59,6 +62,7 @@ export function decideSweep(state: SweepState) {
 	const expired = [...going];
 	for (const holding of oldestFirst.slice(going.length)) {
 		if (bytes <= retention.maxBytes || isSafe(holding)) break;
+		if (time.unasked && time.now - holding.usedAt < secondThoughtsMs) break;
 		expired.push(holding);
 		bytes -= holding.bytes;
 	}

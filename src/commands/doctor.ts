@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { archiveLocation, openArchiveOfPolicy } from "../archive/open.ts";
+import { ignoredWarning, loadConfig } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readRegularFile } from "../files/access.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
@@ -15,7 +16,7 @@ import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { version } from "../version.ts";
 import { type EnteredStart, entryStart, startProblem, toolsOffered } from "./entered-starts.ts";
-import { type ArchiveCommandOptions, commandConfig, printJson, show } from "./input-output.ts";
+import { type ArchiveCommandOptions, configSources, printJson, show } from "./input-output.ts";
 
 interface Finding {
 	readonly name: string;
@@ -62,9 +63,13 @@ function checkNode(): Finding {
 
 async function checkPolicy(options: ArchiveCommandOptions): Promise<{ finding: Finding; policy: Policy }> {
 	try {
-		const { policy, file } = await commandConfig(options);
-		const found = `${file ?? "no file, so the defaults and the environment"}: ${describePolicy(policy)}`;
-		return { policy, finding: { name: "policy", state: "ok", found } };
+		const config = await loadConfig(configSources(options));
+		const { policy, file } = config;
+		const files = [file, config.found].filter((one) => one !== null).join(" and ");
+		const found = `${files || "no file, so the defaults and the environment"}: ${describePolicy(policy)}`;
+		const advice = ignoredWarning(config);
+		const state = advice === undefined ? { state: "ok" as const } : { state: "warning" as const, advice };
+		return { policy, finding: { name: "policy", found, ...state } };
 	} catch (error) {
 		if (!(error instanceof PalimpsestError)) throw error;
 		const advice = "palimpsest policy check lists every field that cannot be used.";

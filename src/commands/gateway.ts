@@ -3,14 +3,14 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { archiveLocation, createArchiveSource } from "../archive/open.ts";
-import { continuousPolicy } from "../config/config.ts";
+import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { openFigures } from "../figures/store.ts";
 import type { HostStreams } from "../gateway/child.ts";
 import { windowsWord } from "../hosts/own-command.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
-import { type ArchiveCommandOptions, commandConfig, logToStderr, recallCommandOf, say } from "./input-output.ts";
+import { type ArchiveCommandOptions, configSources, logToStderr, recallCommandOf, say } from "./input-output.ts";
 import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
 import { listOfNames, refuseUsage } from "./usage.ts";
 
@@ -97,7 +97,7 @@ const usualTokens = 4_000;
 async function gatewayOptions(options: GatewayCommandOptions, server: readonly string[]) {
 	const { maxTokens = Number.POSITIVE_INFINITY, only, except, describeMax, recall, log: kind = "text" } = options;
 	if (maxTokens < leastTokens) refuseUsage(`expected --max-tokens to be at least ${leastTokens}, which a notice needs`);
-	const config = await commandConfig(options);
+	const config = await loadConfig(configSources(options));
 	const policy = continuousPolicy(config);
 	const layers: readonly PolicyLayer[] = [{ preset: "balanced" }, ...config.layers];
 	const level = () => policy.log_level;
@@ -109,6 +109,8 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		// The server writes to the same standard error, so that it is not captured.
 		write: (line) => void process.stderr.write(`${line}\n`),
 	});
+	const ignored = ignoredWarning(config);
+	if (ignored !== undefined) log({ level: "warning", message: ignored, data: { event: "policy_ignored" } });
 	const figures = openFigures({ keep: policy.figures, projectFolder: process.cwd() });
 	const showsCalls = kind === "json" || (kind === "text" && logLevels.indexOf("info") >= logLevels.indexOf(level()));
 	return {

@@ -136,7 +136,8 @@ async function openShell(
 		import("../archive/open.ts"),
 		import("../archive/open.ts"),
 	]);
-	const named = { policyFile: asText(policy), locale: asText(locale), host };
+	const warn = (line: string) => void process.stderr.write(`palimpsest: ${line}\n`);
+	const named = { policyFile: asText(policy), locale: asText(locale), host, warn };
 	const inForce = await hookPolicy(named);
 	const where = { archive: asText(archive), namespace: asText(namespace), environment: process.env };
 	const opened = await openArchiveOfPolicy(archiveLocation(where), inForce.policy);

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, nameForPrograms, openArchiveOfPolicy, saveCredentials } from "../archive/open.ts";
-import { type Config, type ConfigSources, loadConfig } from "../config/config.ts";
+import { type Config, type ConfigSources, ignoredWarning, loadConfig } from "../config/config.ts";
 import { compactJson } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.ts";
@@ -52,8 +52,12 @@ export function configSources({ policy: policyFile, set: settings }: CommonOptio
 	return { policyFile, settings, environment: process.env, workingDirectory: process.cwd() };
 }
 
-export function commandConfig(options: CommonOptions): Promise<Config> {
-	return loadConfig(configSources(options));
+/** Says what a found policy file sets without effect. */
+export async function commandConfig(options: CommonOptions): Promise<Config> {
+	const config = await loadConfig(configSources(options));
+	const warning = ignoredWarning(config);
+	if (warning !== undefined) say(warning);
+	return config;
 }
 
 /** Edits the text that was read, so that spelling, key order and white space stay. `work` may return nothing to print. */

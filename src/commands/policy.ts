@@ -1,5 +1,5 @@
 import { createCompactionSource } from "../config/compaction.ts";
-import { readPolicyFile } from "../config/config.ts";
+import { loadConfig, readPolicyFile } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { guardConversation } from "../operations/guard.ts";
 import { truncateText } from "../operations/truncate.ts";
@@ -9,13 +9,13 @@ import { presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import { policyReference } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type CommonOptions, commandConfig, printJson, say, withArchive } from "./input-output.ts";
+import { type CommonOptions, commandConfig, configSources, printJson, say, withArchive } from "./input-output.ts";
 import { refuseUnknown } from "./usage.ts";
 
 /** `palimpsest policy show` */
 export async function showPolicy(options: CommonOptions): Promise<void> {
-	const { policy, file } = await commandConfig(options);
-	printJson({ policy, file }, 2);
+	const { policy, file, found } = await commandConfig(options);
+	printJson({ policy, file, found }, 2);
 }
 
 /** `palimpsest policy presets [NAME]` */
@@ -38,7 +38,7 @@ export function showPolicySchema(): void {
 
 /** `palimpsest policy check [FILE]`. Loads what the policy names, and uses it once: commands refuse more than the schema. */
 export async function checkPolicy(file: string | undefined, options: CommonOptions): Promise<void> {
-	const config = file === undefined ? await commandConfig(options) : undefined;
+	const config = file === undefined ? await loadConfig(configSources(options)) : undefined;
 	const policy = config?.policy ?? resolvePolicy([await readPolicyFile(file as string)]);
 	const compaction = createCompactionSource({
 		environment: process.env,
@@ -49,6 +49,10 @@ export async function checkPolicy(file: string | undefined, options: CommonOptio
 	await withArchive({ archive: "memory" }, policy, async () => {});
 	await truncateText({ text: "word\n".repeat(1_000), policy });
 	await tryGuard(policy);
+	for (const { key, why } of config?.ignored ?? []) say(`ignored ${key} of ${config?.found}: ${why}`);
+	if (config && config.ignored.length > 0) {
+		say("it was found in this folder, not named: --policy FILE or PALIMPSEST_POLICY makes all of it count");
+	}
 	say(`${file ?? "the configuration"} is valid`);
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, probeArchive } from "../archive/open.ts";
-import { continuousPolicy } from "../config/config.ts";
+import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { openFigures } from "../figures/store.ts";
 import { anyProgram } from "../hosts/any-program.ts";
@@ -28,6 +28,7 @@ import {
 	type ArchiveCommandOptions,
 	archiveVariables,
 	commandConfig,
+	configSources,
 	logToStderr,
 	recallCommandOf,
 	saveAddressOf,
@@ -65,7 +66,8 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const upstreams = { ...defaultUpstreams, ...upstreamsOf(options.upstream ?? []) };
-	const policy = continuousPolicy(await commandConfig(options));
+	const config = await loadConfig({ ...configSources(options), servesOthers: true });
+	const policy = continuousPolicy(config);
 	const level = () => policy.log_level;
 	const { log, announce } = createOperatorLog({
 		kind,
@@ -75,6 +77,8 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		write: (line) => void process.stderr.write(`${line}\n`),
 	});
 	const keys = createKeys(options.keyFile === undefined ? undefined : await keyIn(options.keyFile));
+	const ignored = ignoredWarning(config);
+	if (ignored !== undefined) log({ level: "warning", message: ignored, data: { event: "policy_ignored" } });
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({

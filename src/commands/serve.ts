@@ -47,6 +47,8 @@ export async function serve(options: ServeOptions): Promise<void> {
 	});
 	const policySource = await createPolicySource({
 		...configSources(options),
+		servesOthers: options.http !== undefined,
+		onIgnored: (message) => log({ level: "warning", message, data: { event: "policy_ignored" } }),
 		onError: (error) =>
 			log({
 				level: "error",

@@ -5,55 +5,71 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { watchFile } from "../files/watch.ts";
 import { invalidPolicy } from "../policy/errors.ts";
+import type { IgnoredField } from "../policy/found.ts";
 import { type Environment, resolvePolicy } from "../policy/layers.ts";
-import { parseStrategyName } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 
 export interface ConfigSources extends PolicyFileSearch {
 	readonly settings?: readonly string[] | undefined;
+	/** The process also works for folders other than its own, so that a file found in its own does not count. */
+	readonly servesOthers?: boolean | undefined;
 }
 
-export type Config = Awaited<ReturnType<typeof loadConfig>>;
-
-export async function loadConfig(sources: ConfigSources) {
-	return loadConfigOf(await findPolicyFile(sources), sources);
+export interface Config {
+	readonly policy: Policy;
+	/** In order of precedence. The policy of a tool call goes on top. */
+	readonly layers: readonly PolicyLayer[];
+	/** The file that the user has named, or else that of the user's own folder. Modules are resolved from its folder. */
+	readonly file: string | null;
+	/** The file in the working folder, if the user has named none. */
+	readonly found: string | null;
+	/** What the found file sets without effect. */
+	readonly ignored: readonly IgnoredField[];
 }
 
-async function loadConfigOf(file: string | null, sources: ConfigSources) {
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+	const files = await findPolicyFiles(sources);
+	const read = (file: string | null) => (file === null ? undefined : readPolicyFile(file));
+	return configOf({ ...files, own: await read(files.file), ofFound: await read(files.found) }, sources);
+}
+
+interface ReadFiles extends PolicyFiles {
+	readonly own: PolicyLayer | undefined;
+	readonly ofFound: PolicyLayer | undefined;
+}
+
+async function configOf({ file, found, own, ofFound }: ReadFiles, sources: ConfigSources): Promise<Config> {
 	// Hooks mostly find no policy file, and then need neither the parser nor the schema.
 	const { environmentLayer, resolvePolicy, settingsLayer } = await import("../policy/layers.ts");
-	const ofFile = file === null ? [] : [await readPolicyFile(file)];
-	if (file !== null) refuseFoundCode(ofFile[0]?.compaction?.strategy, file, sources);
-	// In order of precedence. The policy of a tool call goes on top.
+	const counting = ofFound && (await import("../policy/found.ts")).foundPart(ofFound, sources);
 	const layers: readonly PolicyLayer[] = [
-		...ofFile,
+		...(own ? [own] : []),
+		...(counting ? [counting.layer] : []),
 		environmentLayer(sources.environment),
 		settingsLayer(sources.settings ?? []),
 	];
-	return { policy: resolvePolicy(layers), layers, file };
+	return { policy: resolvePolicy(layers), layers, file, found, ignored: counting?.ignored ?? [] };
 }
 
-/** A host starts its server in a project's folder, and opening somebody else's project must not run its code. */
-function refuseFoundCode(strategy: string | undefined, file: string, search: PolicyFileSearch): void {
-	if (strategy === undefined || parseStrategyName(strategy).kind !== "external") return;
-	const isNamed = search.policyFile !== undefined || Boolean(search.environment.PALIMPSEST_POLICY);
-	if (isNamed || path.dirname(file) !== path.resolve(search.workingDirectory)) return;
-	throw invalidPolicy(file, [
-		"compaction.strategy: module#Export and module:Class are code, and this file was found in the working directory, not named. Trust it by --policy FILE or PALIMPSEST_POLICY.",
-	]);
+/** One line on the fields that a found file sets without effect; `undefined` if there are none. */
+export function ignoredWarning({ found, ignored }: Pick<Config, "found" | "ignored">): string | undefined {
+	if (ignored.length === 0) return undefined;
+	const keys = ignored.map(({ key }) => key).join(", ");
+	return `${found} sets ${keys} without effect, since nobody has named the file. \`palimpsest policy check\` says why; --policy FILE or PALIMPSEST_POLICY names it.`;
 }
 
+/** The policy in force, which follows its files. */
 export type PolicySource = Awaited<ReturnType<typeof createPolicySource>>;
 
-/** Follows the policy file, or one that appears in the working directory. Throws as `loadConfig`, at the start only. */
+/** Follows the policy files, also those that appear later. Throws as `loadConfig`, at the start only. */
 export async function createPolicySource(
 	options: ConfigSources & {
 		readonly onError?: ((error: PalimpsestError) => void) | undefined;
+		/** Called with a line, at the start and whenever it changes. */
+		readonly onIgnored?: ((warning: string) => void) | undefined;
 		readonly intervalMilliseconds?: number | undefined;
 	},
 ) {
-	const found = await findPolicyFile(options);
-	const watched = found ?? path.resolve(options.workingDirectory, policyFileName);
 	const listeners = new Set<(policy: Policy) => void>();
 	let closed = false;
 	const report = (error: unknown): void => {
@@ -61,17 +77,42 @@ export async function createPolicySource(
 		const typed = error instanceof PalimpsestError;
 		options.onError?.(typed ? error : new PalimpsestError("internal", String(error), { cause: error }));
 	};
+	let warned: string | undefined;
+	const warn = (): void => {
+		const warning = ignoredWarning(config);
+		if (warning !== undefined && warning !== warned) options.onIgnored?.(warning);
+		warned = warning;
+	};
 
-	let config: Awaited<typeof first>;
+	const places = placesOf(options);
+	// A file that is gone keeps its last layer: a user's redaction has to outlast an editor that renames.
+	const layers: { own?: PolicyLayer; ofFound?: PolicyLayer } = {};
+	const read = async (): Promise<Config> => {
+		const { file, found } = await findPolicyFiles(options);
+		if (file !== null) layers.own = await readPolicyFile(file);
+		if (found !== null) layers.ofFound = await readPolicyFile(found);
+		return configOf(
+			{
+				file: layers.own ? places.own : null,
+				found: layers.ofFound ? places.found : null,
+				own: layers.own,
+				ofFound: layers.ofFound,
+			},
+			options,
+		);
+	};
+
+	let config: Config;
 	let latest = 0;
 	const reload = async (): Promise<void> => {
 		latest += 1;
 		const turn = latest;
 		await first;
-		const next = await loadConfigOf(watched, options);
+		const next = await read();
 		if (closed || turn !== latest) return;
 		const isChanged = JSON.stringify(next.layers) !== JSON.stringify(config.layers);
 		config = next;
+		warn();
 		for (const listener of isChanged ? [...listeners] : []) {
 			try {
 				listener(next.policy);
@@ -84,22 +125,26 @@ export async function createPolicySource(
 	// Watch before the first read, so that no change in between is missed.
 	const { intervalMilliseconds } = options;
 	const onChange = () => void reload().catch(report);
-	const onGone = (code: string) =>
-		report(new PalimpsestError("unreadable_file", `The policy file ${watched} was removed (${code}).`));
-	const endWatch = watchFile({ path: watched, onChange, onGone, intervalMilliseconds });
+	const ends = [places.own, ...(places.found === null ? [] : [places.found])].map((watched) => {
+		const onGone = (code: string) =>
+			report(new PalimpsestError("unreadable_file", `The policy file ${watched} was removed (${code}).`));
+		return watchFile({ path: watched, onChange, onGone, intervalMilliseconds });
+	});
 	const close = (): void => {
 		closed = true;
-		endWatch();
+		for (const end of ends) end();
 	};
-	const first = found === null ? loadConfig(options) : loadConfigOf(found, options);
+	const first = read();
 	config = await first.catch((error: unknown) => {
 		close();
 		throw error;
 	});
+	warn();
 	return {
 		current: () => config.policy,
 		layers: () => config.layers,
 		file: () => config.file,
+		found: () => config.found,
 		onChange(listener: (policy: Policy) => void): () => void {
 			listeners.add(listener);
 			return () => listeners.delete(listener);
@@ -118,28 +163,40 @@ export interface PolicyFileSearch {
 	readonly platform?: NodeJS.Platform | undefined;
 }
 
+export type PolicyFiles = Pick<Config, "file" | "found">;
+
+/** The file of the flag or of `PALIMPSEST_POLICY`, unchecked; else those that exist in the configuration and the working folder. */
+export async function findPolicyFiles(search: PolicyFileSearch): Promise<PolicyFiles> {
+	const { own, found, isNamed } = placesOf(search);
+	if (isNamed) return { file: own, found };
+	return { file: (await isThere(own)) ? own : null, found: found !== null && (await isThere(found)) ? found : null };
+}
+
 const policyFileName = "palimpsest.toml";
 
-/** The file of the flag or of `PALIMPSEST_POLICY`, unchecked; else an existing one in the working or configuration folder. */
-export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
+function placesOf(search: PolicyFileSearch): { own: string; found: string | null; isNamed: boolean } {
 	const { environment, workingDirectory, home = homedir(), platform = process.platform } = search;
 	const named = search.policyFile ?? (environment.PALIMPSEST_POLICY || undefined);
 	if (named !== undefined) {
-		return path.resolve(workingDirectory, /^~[/\\]/.test(named) ? path.join(home, named.slice(2)) : named);
+		const own = path.resolve(workingDirectory, /^~[/\\]/.test(named) ? path.join(home, named.slice(2)) : named);
+		return { own, found: null, isNamed: true };
 	}
 	const ofUser = (platform === "win32" ? environment.APPDATA : environment.XDG_CONFIG_HOME) ?? "";
 	// The XDG specification says to ignore relative paths.
 	const configuration = path.isAbsolute(ofUser) ? ofUser : path.join(home, ".config");
-	for (const folder of [workingDirectory, path.join(configuration, "palimpsest")]) {
-		const candidate = path.resolve(folder, policyFileName);
-		try {
-			await stat(candidate);
-			return candidate;
-		} catch (error) {
-			if (!isMissing(error)) throw unreadable(candidate, String((error as NodeJS.ErrnoException).code), error);
-		}
+	const own = path.resolve(configuration, "palimpsest", policyFileName);
+	const found = path.resolve(workingDirectory, policyFileName);
+	return { own, found: found === own ? null : found, isNamed: false };
+}
+
+async function isThere(file: string): Promise<boolean> {
+	try {
+		await stat(file);
+		return true;
+	} catch (error) {
+		if (isMissing(error)) return false;
+		throw unreadable(file, String((error as NodeJS.ErrnoException).code), error);
 	}
-	return null;
 }
 
 const mostBytes = 1_000_000;

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
-import { findPolicyFile, loadConfig, type PolicyFileSearch } from "../config/config.ts";
+import { findPolicyFiles, ignoredWarning, loadConfig, type PolicyFileSearch } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { openToRead } from "../files/disk.ts";
 import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
@@ -104,14 +104,23 @@ export async function hookPolicy(named: {
 	readonly policyFile: string | undefined;
 	readonly locale: string | undefined;
 	readonly host: string;
+	readonly warn: (line: string) => void;
 }): Promise<HookPolicy> {
-	const { policyFile, locale, host } = named;
+	const { policyFile, locale, host, warn } = named;
 	const { env } = process;
 	const here = { environment: env, workingDirectory: process.cwd() };
 	const ofServer = await serverLanguage(host);
-	const wholePolicy = async () => {
+	const load = async () => {
 		const settings = locale === undefined ? [] : [`locale=${locale}`];
-		return (await loadConfig({ ...here, policyFile, settings, environment: { ...env, ...ofServer } })).policy;
+		const config = await loadConfig({ ...here, policyFile, settings, environment: { ...env, ...ofServer } });
+		const warning = ignoredWarning(config);
+		if (warning !== undefined) warn(warning);
+		return config.policy;
+	};
+	let whole: ReturnType<typeof load> | undefined;
+	const wholePolicy = () => {
+		whole ??= load();
+		return whole;
 	};
 	const isUsual = policyFile === undefined && (await isPolicyUsual(here));
 	const usual = isUsual ? usualPolicyIn({ ...ofServer, ...(locale && { PALIMPSEST_LOCALE: locale }) }) : undefined;
@@ -140,7 +149,9 @@ const otherVariables = /^PALIMPSEST_(?:ARCHIVE|PROXY|TOOLS|NAMESPACE|AUTH_TOKENS
 async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
 	const isSet = ([name, value]: [string, string | undefined]) =>
 		name.startsWith("PALIMPSEST_") && !otherVariables.test(name) && value !== "";
-	return !Object.entries(search.environment).some(isSet) && (await findPolicyFile(search)) === null;
+	if (Object.entries(search.environment).some(isSet)) return false;
+	const { file, found } = await findPolicyFiles(search);
+	return file === null && found === null;
 }
 
 const languageVariables = ["PALIMPSEST_PRESET", "PALIMPSEST_LOCALE"] as const;

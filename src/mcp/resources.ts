@@ -130,7 +130,10 @@ export function resourcesOf(from: {
 			mimeType: jsonMimeType,
 		},
 		cache: policyCache,
-		read: (uri) => json(uri, { policy: policySource.current(), file: policySource.file() }),
+		read: (uri) => {
+			const [policy, file, found] = [policySource.current(), policySource.file(), policySource.found()];
+			return json(uri, { policy, file, found });
+		},
 	};
 	return [...(archive ? [originals(archive)] : []), currentPolicy, policySchema, policyPresets, contextReportApp];
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { archiveLocation } from "../archive/open.ts";
 import type { PartRequest } from "../archive/part.ts";
-import { continuousPolicy, loadConfig } from "../config/config.ts";
+import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { type Figures, openFigures } from "../figures/store.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
@@ -62,7 +62,8 @@ export function createSessionEditor(what: {
 	let opening: Promise<Editing> | undefined;
 	const opened = () => {
 		const onFault = (_: unknown, reason: string) => reportOnce(`palimpsest made no new decisions: ${reason}`);
-		opening ??= open({ folder, host, locale: options.locale, onFault });
+		const warn = (line: string) => reportOnce(`palimpsest: ${line}`);
+		opening ??= open({ folder, host, locale: options.locale, warn, onFault });
 		return opening;
 	};
 	let counting: { readonly figures: Figures; readonly ledger: Ledger } | undefined;
@@ -173,15 +174,19 @@ async function open(how: {
 	readonly folder: string;
 	readonly host: string | undefined;
 	readonly locale: string | undefined;
+	readonly warn: (line: string) => void;
 	readonly onFault: Editing["onFault"];
 }): Promise<Editing> {
-	const { folder, host, onFault } = how;
+	const { folder, host, warn, onFault } = how;
 	const { openArchiveOfPolicy } = await import("../archive/open.ts");
 	const { env: environment } = process;
 	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
 	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;
 	const settings = locale === undefined ? [] : [`locale=${locale}`];
-	const policy = continuousPolicy(await loadConfig({ environment, workingDirectory: folder, settings }));
+	const config = await loadConfig({ environment, workingDirectory: folder, settings });
+	const warning = ignoredWarning(config);
+	if (warning !== undefined) warn(warning);
+	const policy = continuousPolicy(config);
 	const location = archiveLocation({ environment });
 	const archive = await openArchiveOfPolicy(location, policy);
 	return openEditing({ policy, archive, memoryFolder: memoryFolderFor(location), holdout: 0, now: Date.now, onFault });

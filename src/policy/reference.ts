@@ -1,5 +1,6 @@
 import { type PolicyField, policyFields } from "./check.ts";
 import { valueAt } from "./errors.ts";
+import { mayBeFound } from "./found.ts";
 import { otherVariables } from "./layers.ts";
 import { presetNames } from "./names.ts";
 import { type Preset, presets } from "./presets.ts";
@@ -17,16 +18,21 @@ A policy says what is masked, guarded and truncated. Each layer overrides the on
 1. the defaults below
 2. the preset
 3. the policy file (TOML)
-4. the environment
-5. \`--set key=value\`, repeatable
-6. the \`policy\` argument of a tool call
+4. \`palimpsest.toml\` in the working directory, if no policy file is named
+5. the environment
+6. \`--set key=value\`, repeatable
+7. the \`policy\` argument of a tool call
 
 The preset is that of the last layer that names one. A preset's own templates are worded in its own locale: where a
 layer sets another \`locale\`, that locale's wording replaces them.
 
-The policy file is the one given by flag, else by \`PALIMPSEST_POLICY\`, else \`palimpsest.toml\` in the working directory,
-else \`palimpsest/palimpsest.toml\` in the user's configuration folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows
-\`%APPDATA%\`). A change to it takes effect without a restart; while it is invalid or missing, the last valid one stays.
+The policy file is the one named by flag, else by \`PALIMPSEST_POLICY\`, else \`palimpsest/palimpsest.toml\` in the user's
+configuration folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows \`%APPDATA%\`). A change to it takes effect without a
+restart; while it is invalid or missing, the last valid one stays.
+
+A file that is merely found in the working directory may be anybody's, so it sets only what the column "Found" allows; for
+\`proxy\` and \`serve --http\`, which also work for other folders, nothing. The rest is ignored with a warning, and
+\`palimpsest policy check\` says why. Name the file by \`--policy\` or \`PALIMPSEST_POLICY\`, and all of it counts.
 
 \`[observation_masking.schema1]\` is another name of \`[mask]\`; a file may use one of the two.
 
@@ -42,19 +48,24 @@ export function policyReference(): string {
 	const fields = policyFields();
 	const rows = fields.map(({ key, type, default: value, description }) => {
 		const shown = type.replace(` and at most ${mostOfUsual}`, "");
-		return [code(key), cell(shown), code(JSON.stringify(value)), cell(description)];
+		return [code(key), cell(shown), code(JSON.stringify(value)), shownFound(key), cell(description)];
 	});
 	const others = Object.entries(otherVariables).map(([name, meaning]) => `${code(name)}, ${meaning}`);
 	const parts = [
 		introduction,
 		"## Fields",
-		table(["Key", "Type", "Default", "Description"], rows),
+		table(["Key", "Type", "Default", "Found", "Description"], rows),
 		`Not fields: ${others.join("; ")}.`,
 		"## Presets",
 		"What each preset changes; all other fields keep their defaults.",
 		...presetNames.map((name) => describePreset(name, presets[name], fields)),
 	];
 	return `${parts.join("\n\n")}\n`;
+}
+
+function shownFound(key: string): string {
+	const found = mayBeFound(key);
+	return typeof found === "string" ? found : found.map((value) => code(JSON.stringify(value))).join(", ");
 }
 
 function describePreset(name: string, preset: Preset, fields: readonly PolicyField[]): string {

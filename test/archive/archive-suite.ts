@@ -359,7 +359,16 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 				expect(await sweep({ clock: 20 * day })).toBe(27);
 				expect((await ask()).removed).toBeGreaterThanOrEqual(27);
 				const full = await beginOld({ maxAgeMs: 10 * day, maxBytes: 1_050 });
-				expect(await full.sweep({ clock: 2 * hour })).toBeLessThanOrEqual(10);
+				expect(await full.sweep({ clock: day + hour })).toBeLessThanOrEqual(10);
+			});
+
+			it("deletes by size nothing that was used in the last day, unless a user asks", async () => {
+				const { sweep, ask } = await beginOld({ maxAgeMs: 10 * day, maxBytes: 1 });
+				expect(await sweep({ clock: 2 * hour })).toBe(30);
+				expect(await sweep({ clock: 20 * hour })).toBe(30);
+				expect((await ask()).removed).toBeGreaterThanOrEqual(30);
+				const other = await beginOld({ maxAgeMs: 10 * day, maxBytes: 1 });
+				expect(await other.sweep({ clock: day + hour })).toBe(0);
 			});
 		});
 

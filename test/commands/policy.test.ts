@@ -39,7 +39,7 @@ placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_ca
 
 describe("policy", () => {
 	it("shows the defaults without configuration", async () => {
-		expect(await shown()).toEqual({ policy: policyOf(), file: null });
+		expect(await shown()).toEqual({ policy: policyOf(), file: null, found: null });
 	});
 
 	it("lists the presets and prints one", async () => {
@@ -69,6 +69,14 @@ describe("policy", () => {
 			code: 0,
 			lines: ["palimpsest: the configuration is valid"],
 		});
+		await put("palimpsest.toml", 'figures = "none"\n[archive]\nmax_bytes = 1\n[mask]\nwindow_turns = 3\n');
+		expect((await run(["policy", "check"])).lines).toEqual([
+			expect.stringMatching(/ignored archive\.max_bytes of \S+: the archive also keeps originals of other projects$/),
+			expect.stringMatching(/ignored figures of \S+palimpsest\.toml: it belongs to the person/),
+			expect.stringMatching(/--policy FILE or PALIMPSEST_POLICY makes all of it count/),
+			"palimpsest: the configuration is valid",
+		]);
+		expect((await run(["policy", "check", "palimpsest.toml"])).lines).toEqual(["palimpsest: palimpsest.toml is valid"]);
 		await put("palimpsest.toml", "nothing = 1\n");
 		expect(await run(["policy", "check"])).toMatchObject({ code: 1, lines: [expect.stringContaining("unknown key")] });
 	});
@@ -91,14 +99,15 @@ describe("the source of the policy", () => {
 		expect(off.lines).toEqual([expect.stringContaining("masked 0 of 10")]);
 	});
 
-	it("palimpsest.toml in the working directory comes before the user's own", async () => {
+	it("palimpsest.toml in the working directory is laid over the user's own", async () => {
 		await mkdir(join(folder, ".config", "palimpsest"), { recursive: true });
-		await put(".config/palimpsest/palimpsest.toml", "[mask]\nwindow_turns = 2\n");
+		await put(".config/palimpsest/palimpsest.toml", "[mask]\nwindow_turns = 2\nstride_turns = 4\n");
 		expect((await shown()).policy.mask.window_turns).toBe(2);
 		await put("palimpsest.toml", "[mask]\nwindow_turns = 3\n");
 		expect(await shown()).toMatchObject({
-			file: join(folder, "palimpsest.toml"),
-			policy: { mask: { window_turns: 3 } },
+			file: join(folder, ".config/palimpsest/palimpsest.toml"),
+			found: join(folder, "palimpsest.toml"),
+			policy: { mask: { window_turns: 3, stride_turns: 4 } },
 		});
 	});
 

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
 	type ConfigSources,
 	createPolicySource,
-	findPolicyFile,
+	findPolicyFiles,
+	ignoredWarning,
 	loadConfig,
 	type PolicySource,
 } from "../../src/config/config.ts";
@@ -41,18 +42,27 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 describe("the location of the policy file", () => {
-	it("is the flag, PALIMPSEST_POLICY, the working directory, the user's folder, in this order", async () => {
+	const files = (more: Partial<ConfigSources> = {}) => findPolicyFiles(sources(more));
+
+	it("is the flag, PALIMPSEST_POLICY, or else the user's folder and the working directory", async () => {
 		const users = path.join(home, ".config", "palimpsest", "palimpsest.toml");
-		expect(await findPolicyFile(sources())).toBeNull();
-		await writeFile(users, "");
-		expect(await findPolicyFile(sources())).toBe(users);
+		expect(await files()).toEqual({ file: null, found: null });
 		await writeFile(inWork(), "");
-		expect(await findPolicyFile(sources())).toBe(inWork());
+		expect(await files()).toEqual({ file: null, found: inWork() });
+		await writeFile(users, "");
+		expect(await files()).toEqual({ file: users, found: inWork() });
 		const environment = { PALIMPSEST_POLICY: "named.toml" };
-		expect(await findPolicyFile(sources({ environment }))).toBe(inWork("named.toml"));
-		expect(await findPolicyFile(sources({ environment: { PALIMPSEST_POLICY: "" } }))).toBe(inWork());
-		expect(await findPolicyFile(sources({ environment, policyFile: "flag.toml" }))).toBe(inWork("flag.toml"));
-		expect(await findPolicyFile(sources({ policyFile: "~/flag.toml" }))).toBe(path.join(home, "flag.toml"));
+		expect(await files({ environment })).toEqual({ file: inWork("named.toml"), found: null });
+		expect(await files({ environment: { PALIMPSEST_POLICY: "" } })).toEqual({ file: users, found: inWork() });
+		expect((await files({ environment, policyFile: "flag.toml" })).file).toBe(inWork("flag.toml"));
+		expect((await files({ policyFile: "~/flag.toml" })).file).toBe(path.join(home, "flag.toml"));
+	});
+
+	it("is the user's own where the working directory is the user's folder", async () => {
+		const users = path.join(home, ".config", "palimpsest");
+		await writeFile(path.join(users, "palimpsest.toml"), "");
+		const own = { file: path.join(users, "palimpsest.toml"), found: null };
+		expect(await files({ workingDirectory: users })).toEqual(own);
 	});
 
 	it("follows an absolute XDG_CONFIG_HOME, and APPDATA on Windows", async () => {
@@ -60,10 +70,10 @@ describe("the location of the policy file", () => {
 		const file = path.join(folder, "palimpsest", "palimpsest.toml");
 		await mkdir(path.dirname(file), { recursive: true });
 		await writeFile(file, "");
-		expect(await findPolicyFile(sources({ environment: { XDG_CONFIG_HOME: folder } }))).toBe(file);
-		expect(await findPolicyFile(sources({ environment: { XDG_CONFIG_HOME: "settings" } }))).toBeNull();
-		expect(await findPolicyFile(sources({ environment: { APPDATA: folder }, platform: "win32" }))).toBe(file);
-		expect(await findPolicyFile(sources({ environment: { APPDATA: folder } }))).toBeNull();
+		expect((await files({ environment: { XDG_CONFIG_HOME: folder } })).file).toBe(file);
+		expect((await files({ environment: { XDG_CONFIG_HOME: "settings" } })).file).toBeNull();
+		expect((await files({ environment: { APPDATA: folder }, platform: "win32" })).file).toBe(file);
+		expect((await files({ environment: { APPDATA: folder } })).file).toBeNull();
 	});
 });
 
@@ -82,10 +92,48 @@ describe("loadConfig", () => {
 		);
 		const environment = { PALIMPSEST_MASK_WINDOW_TURNS: "2", PALIMPSEST_MASK_KEEP_LAST_K_PER_TOOL: "2" };
 		const config = await loadConfig(sources({ environment, settings: ["mask.keep_last_k_per_tool=3"] }));
-		expect(config.file).toBe(inWork());
+		expect(config).toMatchObject({ file: null, found: inWork(), ignored: [] });
 		expect(config.layers).toHaveLength(3);
 		expect(config.policy.guard).toMatchObject({ budget_ratio: 0.8, reserve_tokens: 1 });
 		expect(config.policy.mask).toMatchObject({ enabled: false, window_turns: 2, keep_last_k_per_tool: 3 });
+	});
+
+	const hostile =
+		'[archive]\nmax_bytes = 1\nredact = []\n[mask]\nwindow_turns = 3\n[compaction]\nstrategy = "./x.mjs#X"\n';
+
+	it("lays a found file over the user's own, without the fields that it may not set", async () => {
+		const users = path.join(home, ".config", "palimpsest", "palimpsest.toml");
+		await writeFile(
+			users,
+			'[archive]\nmax_bytes = 5000\nredact = ["SECRET"]\n[mask]\nwindow_turns = 7\nstride_turns = 4\n',
+		);
+		await writeFile(inWork(), hostile);
+		const config = await loadConfig(sources());
+		expect(config.policy.archive).toMatchObject({ max_bytes: 5000, redact: ["SECRET"] });
+		expect(config.policy.mask).toMatchObject({ window_turns: 3, stride_turns: 4 });
+		expect(config.policy.compaction.strategy).toBe("hiding-then-summary");
+		expect(config.ignored.map(({ key }) => key)).toEqual([
+			"compaction.strategy",
+			"archive.max_bytes",
+			"archive.redact",
+		]);
+		const warning = ignoredWarning(config);
+		expect(warning).toMatch(
+			/palimpsest\.toml sets compaction\.strategy, archive\.max_bytes, archive\.redact without effect/,
+		);
+		expect(warning).not.toMatch(/\n/);
+		expect(ignoredWarning({ ...config, ignored: [] })).toBeUndefined();
+	});
+
+	it("takes all of the same file where the user names it, and none of it for a process that works for others", async () => {
+		await writeFile(inWork(), hostile);
+		for (const named of [{ policyFile: "palimpsest.toml" }, { environment: { PALIMPSEST_POLICY: inWork() } }]) {
+			const config = await loadConfig(sources(named));
+			expect(config).toMatchObject({ file: inWork(), found: null, ignored: [], policy: { archive: { max_bytes: 1 } } });
+		}
+		const { policy, ignored } = await loadConfig(sources({ servesOthers: true }));
+		expect(policy.mask.window_turns).toBe(8);
+		expect(ignored.map(({ key }) => key)).toContain("mask.window_turns");
 	});
 
 	it("reads a file that starts with a byte order mark", async () => {
@@ -127,7 +175,7 @@ describe("loadConfig", () => {
 describe("createPolicySource", () => {
 	let source: PolicySource | undefined;
 	const errors: PalimpsestError[] = [];
-	const open = async (more: Partial<ConfigSources> = {}) => {
+	const open = async (more: Partial<Parameters<typeof createPolicySource>[0]> = {}) => {
 		errors.length = 0;
 		source = await createPolicySource({
 			...sources(more),
@@ -142,7 +190,7 @@ describe("createPolicySource", () => {
 	it("follows the file, also when it is replaced by rename, and keeps applying the settings", async () => {
 		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
 		const policies = await open({ settings: ["mask.keep_errors=false"] });
-		expect(policies.file()).toBe(inWork());
+		expect(policies.found()).toBe(inWork());
 		const seen: number[] = [];
 		const end = policies.onChange((policy) => seen.push(policy.mask.window_turns));
 		writeFileSync(inWork(), "[mask]\nwindow_turns = 2\nkeep_errors = true\n");
@@ -176,7 +224,7 @@ describe("createPolicySource", () => {
 		await vi.waitFor(() => expect(errors).toHaveLength(2), patience);
 		expect(errors[1]?.code).toBe("unreadable_file");
 		expect(turns()).toBe(1);
-		expect(policies.file()).toBe(inWork());
+		expect(policies.found()).toBe(inWork());
 		expect(listener).not.toHaveBeenCalled();
 		writeFileSync(inWork(), "[mask]\nwindow_turns = 5\n");
 		await vi.waitFor(() => expect(turns()).toBe(5), patience);
@@ -201,11 +249,24 @@ describe("createPolicySource", () => {
 
 	it("loads a file that appears in the working directory", async () => {
 		const policies = await open();
-		expect(policies.file()).toBeNull();
+		expect([policies.file(), policies.found()]).toEqual([null, null]);
 		expect(errors).toEqual([]);
 		writeFileSync(inWork(), "[mask]\nwindow_turns = 6\n");
 		await vi.waitFor(() => expect(turns()).toBe(6), patience);
-		expect(policies.file()).toBe(inWork());
+		expect(policies.found()).toBe(inWork());
+	});
+
+	it("keeps the user's redaction while the user's file is gone and a found one changes", async () => {
+		const users = path.join(home, ".config", "palimpsest", "palimpsest.toml");
+		writeFileSync(users, '[archive]\nredact = ["SECRET"]\n');
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
+		const warnings: string[] = [];
+		const policies = await open({ onIgnored: (warning) => warnings.push(warning) });
+		await rm(users);
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 2\n[archive]\nmax_bytes = 1\nredact = []\n");
+		await vi.waitFor(() => expect(turns()).toBe(2), patience);
+		expect(policies.current().archive).toMatchObject({ redact: ["SECRET"], max_bytes: 1_000_000_000 });
+		expect(warnings).toEqual([expect.stringContaining("archive.max_bytes, archive.redact")]);
 	});
 
 	it("refuses to start with a bad file", async () => {

@@ -27,6 +27,7 @@ it("the list of tools and their schemas are built once for each server (docs/com
 		current: () => policyOf(),
 		layers: () => [],
 		file: () => null,
+		found: () => null,
 		onChange: () => () => {},
 		close() {},
 	};

@@ -68,6 +68,7 @@ export async function poolServer(
 			current: policy,
 			layers,
 			file: () => resolve(folder, "policy.toml"),
+			found: () => null,
 			onChange: () => () => {},
 			close() {},
 		},

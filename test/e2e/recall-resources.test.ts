@@ -125,7 +125,7 @@ describe("redaction", () => {
 		const folder = await scratchFolder();
 		const file = join(folder, "palimpsest.toml");
 		await writeFile(file, "");
-		const session = await recallSession({ folder });
+		const session = await recallSession({ folder, parameters: ["--policy", "palimpsest.toml"] });
 		const recalled = async () => {
 			const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
 			const [ref] = refsIn(masked.messages);

@@ -54,12 +54,16 @@ describe("resources", () => {
 	it("reads the policy in force and the path of its file", async () => {
 		const folder = await scratchFolder();
 		const withoutFile = await readJson(await stdioSession({ folder }), "policy://current");
-		expect(withoutFile).toMatchObject({ file: null, policy: { preset: "observation-masking", locale: "fr" } });
+		expect(withoutFile).toMatchObject({
+			file: null,
+			found: null,
+			policy: { preset: "observation-masking", locale: "fr" },
+		});
 		const file = join(folder, "palimpsest.toml");
 		await writeFile(file, 'preset = "context-trim"\n');
 		const session = await stdioSession({ folder, parameters: ["--set", "mask.window_turns=4"] });
-		const { policy, file: named } = await readJson(session, "policy://current");
-		expect(named).toBe(file);
+		const { policy, found } = await readJson(session, "policy://current");
+		expect(found).toBe(file);
 		expect(policy).toMatchObject({ preset: "context-trim", guard: { budget_ratio: 0.8 }, mask: { window_turns: 4 } });
 	});
 

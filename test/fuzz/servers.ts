@@ -17,6 +17,7 @@ const policySource: PolicySource = {
 	current: () => policyOf(),
 	layers: () => [],
 	file: () => null,
+	found: () => null,
 	onChange: () => () => {},
 	close() {},
 };

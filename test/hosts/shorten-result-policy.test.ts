@@ -43,7 +43,7 @@ async function enter(name: string, how: { inProject?: true; preset?: string; loc
 }
 
 const policyOf = async (host: string, locale?: string) =>
-	(await hookPolicy({ policyFile: undefined, locale, host })).policy;
+	(await hookPolicy({ policyFile: undefined, locale, host, warn: () => {} })).policy;
 const languageOf = async (host: string, locale?: string) => (await policyOf(host, locale)).locale;
 
 describe("the policy of a hook", () => {

@@ -25,6 +25,7 @@ const policySource = {
 	current: () => policyOf(),
 	layers: () => [],
 	file: () => null,
+	found: () => null,
 	onChange: () => () => {},
 	close() {},
 };

@@ -27,6 +27,7 @@ export function stubPolicySource(): StubPolicySource {
 		current: () => resolvePolicy([]),
 		layers: () => [],
 		file: () => null,
+		found: () => null,
 		onChange(listener) {
 			const own = () => listener(resolvePolicy([]));
 			listeners.add(own);
