@@ -4,6 +4,7 @@ import type { Prices } from "../policy/schema.ts";
 import { ownPrices, pricesOfModel } from "../tokens/model-prices.ts";
 import type { ModelPrices } from "../tokens/price-table.ts";
 import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
+import type { Served } from "./served.ts";
 
 /** The prices of a request, and how its provider caches it. */
 export interface CacheTerms {
@@ -19,13 +20,27 @@ export interface CacheTerms {
 	/** Prices of tokens that an answer reports as read, and as written for some minutes or an hour. */
 	readonly reads: number;
 	readonly writes: { readonly minutes: number; readonly hour: number };
-	/** US dollars for a million tokens, where they are known. */
+	/** US dollars for a million tokens as served, where they are known. */
 	readonly dollars?: { readonly input: number; readonly output: number };
 	/**
 	 * `asked`: by a `cache_control`. `automatic`: the provider caches by itself. `not_asked`: nothing is cached.
 	 * `never_read`: the upstream was never seen to read from a cache, so all counts as uncached.
 	 */
 	readonly caching: "asked" | "automatic" | "not_asked" | "never_read";
+	/** What the terms come from, so that those of an answer can be found. */
+	readonly from: AskedTerms;
+}
+
+interface AskedTerms {
+	readonly api: Api;
+	readonly policy: Prices;
+	readonly breakpoint: "none" | "minutes" | "hour";
+	readonly keepsADay: boolean;
+	readonly observed: ObservedCaching;
+	/** When the request came, in ms since 1970; `undefined`: on the date of our table. */
+	readonly at: number | undefined;
+	/** Whether a cloud is asked for a region or a group of regions. */
+	readonly isRegional: boolean;
 }
 
 /**
@@ -39,14 +54,57 @@ export function cacheTerms(
 	body: unknown,
 	api: Api,
 	prices: Prices,
-	about: { readonly model?: string | undefined; readonly observed?: ObservedCaching } = {},
+	about: {
+		readonly model?: string | undefined;
+		readonly observed?: ObservedCaching;
+		readonly at?: number;
+		readonly isRegional?: boolean;
+	} = {},
 ): CacheTerms {
 	const request = objectOf(body);
-	const model = about.model ?? stringAt(request, "model");
-	const known = (model === undefined ? undefined : pricesOfModel(model)) ?? usualPrices[api];
 	const breakpoint = lastBreakpoint(request);
-	const caching = cachingOf({ api, known, hasBreakpoint: breakpoint !== undefined }, about.observed ?? nothingObserved);
-	const isHour = caching === "asked" && breakpoint?.ttl === "1h";
+	return termsOf(about.model ?? stringAt(request, "model"), {
+		api,
+		policy: prices,
+		breakpoint: breakpoint === undefined ? "none" : breakpoint.ttl === "1h" ? "hour" : "minutes",
+		keepsADay: request.prompt_cache_retention === "24h",
+		observed: about.observed ?? nothingObserved,
+		at: about.at,
+		isRegional: about.isRegional ?? false,
+	});
+}
+
+/**
+ * The terms of an answer: those of the model that answered, if its price is known, in the tier and the place that it names. Of a tier
+ * without a known price no dollars are known.
+ */
+export function servedTerms(asked: CacheTerms, { model, tier = "standard", geo = "global" }: Served): CacheTerms {
+	const terms = (model === undefined ? undefined : termsOfOther(asked, model)) ?? asked;
+	if (!terms.dollars) return terms;
+	const known = terms.model === undefined ? undefined : pricesOfModel(terms.model, asked.from.at);
+	const ofTier = standardTiers.has(tier) ? 1 : known?.tiers[tier];
+	// A region has been counted already.
+	const ofGeo = standardGeos.has(geo) || asked.from.isRegional ? 1 : geo === "us" ? known?.regional : undefined;
+	const { dollars, ...others } = terms;
+	if (ofTier === undefined || ofGeo === undefined) return others;
+	const factor = ofTier * ofGeo;
+	return { ...others, dollars: { input: dollars.input * factor, output: dollars.output * factor } };
+}
+
+/** The terms of another model; `undefined` if its price is unknown. */
+export function termsOfOther(asked: CacheTerms, model: string): CacheTerms | undefined {
+	if (model === asked.model) return asked;
+	return pricesOfModel(model, asked.from.at) && termsOf(model, asked.from);
+}
+
+const standardTiers = new Set(["standard", "default", "auto", "on_demand", ""]);
+const standardGeos = new Set(["global", "not_available", ""]);
+
+function termsOf(model: string | undefined, from: AskedTerms): CacheTerms {
+	const { api, policy: prices, breakpoint, isRegional } = from;
+	const known = (model === undefined ? undefined : pricesOfModel(model, from.at)) ?? usualPrices[api];
+	const caching = cachingOf({ api, known, hasBreakpoint: breakpoint !== "none" }, from.observed);
+	const isHour = caching === "asked" && breakpoint === "hour";
 	const own = ownPrices(prices);
 	const at = (factor: number) => factor * prices.input;
 	const isCached = caching === "asked" || caching === "automatic";
@@ -60,9 +118,10 @@ export function cacheTerms(
 			own.cache_write ??
 			at(known.writeForHour > 1 ? known.writeForHour : usualPrices.anthropic.writeForHour),
 	};
+	const ofPlace = isRegional ? known.regional : 1;
 	return {
 		model,
-		lifetime: isCached ? lifetimeOf(request, isHour, known) : 0,
+		lifetime: !isCached ? 0 : from.keepsADay ? 24 * 60 * minute : (isHour ? 60 : known.minutes) * minute,
 		prices: {
 			...prices,
 			cache_read: own.cache_read ?? at(isCached ? known.read : 1),
@@ -74,12 +133,18 @@ export function cacheTerms(
 		},
 		reads,
 		writes,
-		...(known.dollars && { dollars: known.dollars }),
+		...(known.dollars && {
+			dollars: { input: known.dollars.input * ofPlace, output: known.dollars.output * ofPlace },
+		}),
 		caching,
+		from,
 	};
 }
 
-const automatic = { name: "", read: 0.1, write: 1, writeForHour: 1, output: 5, steps: [], minutes: 5, isAsked: false };
+const automatic = {
+	...{ name: "", read: 0.1, write: 1, writeForHour: 1, output: 5, steps: [], minutes: 5, isAsked: false },
+	...{ tiers: {}, regional: 1 },
+};
 
 /** The prices of unknown models. */
 const usualPrices: Readonly<Record<Api, ModelPrices>> = {
@@ -99,11 +164,6 @@ function cachingOf(
 }
 
 const minute = 60_000;
-
-function lifetimeOf(request: JsonObject, isHour: boolean, { minutes }: ModelPrices): number {
-	if (request.prompt_cache_retention === "24h") return 24 * 60 * minute;
-	return (isHour ? 60 : minutes) * minute;
-}
 
 /** Finds the last breakpoint, in the order tools, system, messages. One on the whole request counts for the last message. */
 function lastBreakpoint(body: JsonObject): JsonObject | undefined {

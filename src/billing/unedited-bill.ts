@@ -1,6 +1,6 @@
 import { stepFactors } from "../masking/price-steps.ts";
 import type { CacheTerms } from "./terms.ts";
-import { inputBill, promptTokens, type Usage } from "./usage.ts";
+import { inputBill, promptTokens, type TokenCounts } from "./usage.ts";
 
 export interface SizedPart {
 	/** Equal for equal content. */
@@ -19,7 +19,7 @@ interface BilledRequest {
 	/** The parts of the last request of the conversation; `undefined` for the first that we see. */
 	readonly before: RequestParts | undefined;
 	/** The provider's usage of the sent request; `undefined` if it reports none. */
-	readonly usage: Usage | undefined;
+	readonly usage: TokenCounts | undefined;
 	/** Tokens of the provider for each of ours. */
 	readonly scale: number;
 	readonly terms: CacheTerms;
@@ -56,7 +56,9 @@ export function billUnedited(request: BilledRequest): UneditedBill {
 	// Providers keep entries at a few places alone: where an edit has changed what was sent, less than the common start is read.
 	const isChanged = isWarm && repeated < tokensOf(before.sent) && came >= tokensOf(before.unedited);
 	const isUnread = !isChanged && repeated * scale >= longRepeat && read < repeated / 2;
-	const isLost = terms.caching === "never_read" || isUnread;
+	// Where nothing asks for a cache and nothing is read, the unedited request would read nothing either.
+	const isUncached = terms.caching === "not_asked" && usage?.cacheRead === 0;
+	const isLost = terms.caching === "never_read" || isUncached || isUnread;
 	const isMore = read > repeated + tokensOf(parts.sent) * someShare;
 	const reached = () => uneditedUpTo(read, parts, before === undefined);
 	const cached = isLost || !isWarm ? reached() : isMore ? Math.max(came, reached()) : came;
@@ -92,7 +94,7 @@ function expectedRead({ parts, before, isCold, isResumed }: Omit<BilledRequest, 
 }
 
 /** The price of a token that the provider has not read, without a step. */
-export function restPrice(usage: Usage | undefined, terms: CacheTerms): number {
+export function restPrice(usage: TokenCounts | undefined, terms: CacheTerms): number {
 	const rest = usage && usage.input + usage.cacheWrite;
 	if (!usage || !rest) return terms.prices.cache_write;
 	const { input: factor } = stepFactors(terms.prices, promptTokens(usage));

@@ -10,10 +10,12 @@ import { enteredHooks, hookTarget, pluginModule } from "../hosts/hooks.ts";
 import { hookHosts, serverHosts } from "../hosts/hosts.ts";
 import { hostStates } from "../hosts/install.ts";
 import { parseAddress } from "../http/address.ts";
+import { counted } from "../operations/window-words.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
+import { tableDate } from "../tokens/price-table.ts";
 import { version } from "../version.ts";
 import { type EnteredStart, entryStart, startProblem, toolsOffered } from "./entered-starts.ts";
 import { type ArchiveCommandOptions, configSources, printJson, show } from "./input-output.ts";
@@ -35,6 +37,7 @@ export async function doctor(
 		finding,
 		await checkArchive(options, policy),
 		await checkTokenizer(),
+		checkPrices(),
 		await checkPort(options.http ?? true),
 		...(await checkHosts()),
 	];
@@ -121,6 +124,17 @@ async function checkTokenizer(): Promise<Finding> {
 		// Any error means that files of the package are missing or damaged.
 	}
 	return { name, state: "failed", found: "o200k_base cannot be read", advice: "Install palimpsest-mcp again." };
+}
+
+const oldDays = 60;
+
+/** Prices change every few weeks, and the table is that of the release. */
+function checkPrices(): Finding {
+	const days = Math.max(0, Math.floor((Date.now() - tableDate) / 86_400_000));
+	const read = new Date(tableDate).toISOString().slice(0, 10);
+	const found = `the table of prices is of ${read}, ${counted(days, "day")} old`;
+	if (days <= oldDays) return { name: "prices", state: "ok", found };
+	return { name: "prices", state: "warning", found, advice: "Install a newer version, or set [prices] in the policy." };
 }
 
 async function checkPort(address: string | true): Promise<Finding> {

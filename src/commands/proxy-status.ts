@@ -2,7 +2,7 @@ import { PalimpsestError } from "../errors.ts";
 import { formatCount } from "../pages/replay-data.ts";
 import { pageAddress } from "../proxy/keys.ts";
 import type { ProxyStatus } from "../proxy/ledger.ts";
-import { billText, frozenText, keptWarmText, undecidedText } from "../proxy/ledger-text.ts";
+import { billText, frozenText, keptWarmText, undecidedText, unknownUsageText } from "../proxy/ledger-text.ts";
 import { listRunning, type RunningProxy, statusTextOf } from "../proxy/running.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 
@@ -47,6 +47,7 @@ function linesOf(status: ProxyStatus): string[] {
 		...undecidedText(undecided),
 		...frozenText(status.frozen_conversations),
 		...keptWarmText(keptWarm),
+		...unknownUsageText({ requests: status.unknown_usage, fields: status.unknown_usage_fields }),
 		line("all", edited),
 		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
 		...conversations.map((one) =>

@@ -91,7 +91,9 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 		"saved, × raw: against the same requests unedited, by the usage that the provider reported (docs/figures.md).",
 		...note(all.untold_requests, "in neither, since the unedited bill is unknown."),
 		...note(all.unpriced_requests, "of models without a known price: not in the dollars."),
-		...note(all.estimated_requests, "without a reported usage: estimated, without the output."),
+		...note(all.estimated_requests, "without a reported usage: estimated, without the output and without a saving."),
+		...note(all.cut_requests, "whose answer was cut: without the output."),
+		...note(all.unknown_requests, "of which no usage is known: in no other figure."),
 		...note(all.undecided_requests, "without new decisions."),
 		...note(all.refusals, "refused, and sent again in another form."),
 		...(all.pings > 0

@@ -33,8 +33,12 @@ export interface RequestLine extends Origin {
 	readonly held_out?: true | undefined;
 	/** Why it got no new decisions. */
 	readonly undecided?: string | undefined;
-	/** Whether no answer has told its tokens. */
+	/** Whether the tokens are our count, since the answer told none that can be read; the output is unknown. */
 	readonly estimated?: true | undefined;
+	/** Whether nothing is known of its tokens. */
+	readonly unknown?: true | undefined;
+	/** Whether the answer was cut before it told its output, which is not in here. */
+	readonly cut?: true | undefined;
 }
 
 /** A request that kept a cache warm. */

@@ -55,7 +55,12 @@ const newSums = () => ({
 	compared_usd_unedited: 0,
 	/** Requests of models whose price is unknown: they are in no sum of dollars. */
 	unpriced_requests: 0,
+	/** Without a usage that can be read: by our count, without the output, and without a saving. */
 	estimated_requests: 0,
+	/** Of which nothing is known but that they were sent. */
+	unknown_requests: 0,
+	/** Cut before the answer told its output. */
+	cut_requests: 0,
 	held_out_requests: 0,
 	undecided_requests: 0,
 	refusals: 0,
@@ -90,6 +95,12 @@ function addTo(sums: FigureSums, line: FigureLine): void {
 
 function addRequest(sums: FigureSums, line: RequestLine): void {
 	sums.requests += 1;
+	if (line.held_out) sums.held_out_requests += 1;
+	if (line.undecided !== undefined) sums.undecided_requests += 1;
+	if (line.unknown) {
+		sums.unknown_requests += 1;
+		return;
+	}
 	sums.tokens += line.input + line.read + line.write;
 	sums.output_tokens += line.output;
 	sums.tokens_left_out += line.left_out;
@@ -106,8 +117,7 @@ function addRequest(sums: FigureSums, line: RequestLine): void {
 		sums.compared_usd_unedited += line.usd_unedited;
 	}
 	if (line.estimated) sums.estimated_requests += 1;
-	if (line.held_out) sums.held_out_requests += 1;
-	if (line.undecided !== undefined) sums.undecided_requests += 1;
+	if (line.cut) sums.cut_requests += 1;
 }
 
 function withSavings(sums: FigureSums) {

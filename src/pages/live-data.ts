@@ -19,6 +19,8 @@ export interface LiveSums {
 	readonly unpriced_requests: number;
 	readonly usd_saved: number | null;
 	readonly usd_untold_requests: number;
+	readonly estimated_requests: number;
+	readonly cut_requests: number;
 	readonly uncached_requests: number;
 	readonly reasoning_left_out: number;
 	readonly provider_cleared_tokens: number;
@@ -77,6 +79,8 @@ export interface LiveStatus {
 	readonly undecided: Readonly<Record<string, number>>;
 	readonly undecided_last: Readonly<Record<string, number>>;
 	readonly frozen_conversations: number;
+	readonly unknown_usage: number;
+	readonly unknown_usage_fields: readonly string[];
 	readonly kept_warm: Readonly<Record<"pings" | "billed" | "usd" | "failed", number>>;
 	readonly edited: LiveSums;
 	readonly held_out: LiveSums;
@@ -228,15 +232,26 @@ export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 		["Pings", pingsText(pings)],
 		["Held out", heldOut.requests === 0 ? "none" : heldText],
 		["Other requests", passed.join(", ") || "none"],
-		...(edited.uncached_requests > 0
-			? ([
-					[
-						"Priced without a cache",
-						`${counted(edited.uncached_requests, "request")}: the upstream reports no cached tokens`,
-					],
-				] as const)
-			: []),
+		...row(
+			edited.uncached_requests,
+			"Priced without a cache",
+			(requests) => `${requests}: the upstream reports no cached tokens`,
+		),
+		...row(
+			edited.estimated_requests,
+			"Estimated",
+			(requests) => `${requests}: their answers report no usage, so no saving is claimed`,
+		),
+		...row(edited.cut_requests, "Output unknown", (requests) => `${requests}: their answers were cut`),
+		...row(status.unknown_usage, "Usage unknown", (requests) => `${requests}, in no figure`),
+		...row(status.unknown_usage_fields.length, "Unknown counts of tokens", () =>
+			status.unknown_usage_fields.join(", "),
+		),
 	];
+}
+
+function row(count: number, name: string, text: (requests: string) => string): [] | [readonly [string, string]] {
+	return count === 0 ? [] : [[name, text(counted(count, "request"))]];
 }
 
 function pingsText({ pings, billed, usd, failed }: LiveStatus["kept_warm"]): string {

@@ -1,7 +1,7 @@
 import type { Pointing } from "../hosts/host.ts";
 import { counted, formatCount } from "../pages/replay-data.ts";
 import type { ProxyTotals } from "./ledger.ts";
-import { frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
+import { frozenText, keptWarmText, undecidedText, unknownUsageText } from "./ledger-text.ts";
 
 /** A program that `launch` has started. */
 interface Launched {
@@ -49,8 +49,13 @@ function figures(totals: ProxyTotals): string[] {
 
 /** What kept the figures from being better. */
 function reservations(totals: ProxyTotals): string[] {
-	const { uncachedRequests, threads, unread, failed, undecided, frozen, keptWarm } = totals;
+	const { uncachedRequests, estimated, cut, threads, unread, failed, undecided, frozen, keptWarm } = totals;
 	return [
+		...(estimated > 0
+			? [`${counted(estimated, "request")} estimated, without a saving: the upstream reports no usage`]
+			: []),
+		...(cut > 0 ? [`${counted(cut, "answer")} cut before the output was told`] : []),
+		...unknownUsageText({ requests: totals.unknownUsage, fields: totals.unknownFields }),
 		...(uncachedRequests > 0
 			? [`${formatCount(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
 			: []),

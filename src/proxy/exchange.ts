@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { CachingRecord } from "../billing/observed-caching.ts";
-import { cacheTerms } from "../billing/terms.ts";
-import { readUsage } from "../billing/usage.ts";
+import { readUsage } from "../billing/read-usage.ts";
+import { cacheTerms, servedTerms } from "../billing/terms.ts";
+import { firstPass, promptTokens } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
 import { mayComeBack, type OutgoingError } from "../http/outgoing.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
@@ -58,9 +59,10 @@ export async function pass(asked: Asked, exchange: Exchange, undecided?: PassedR
 	const reader = isBilled ? readUsage(answer, route.api) : undefined;
 	await passOn(answer, response, reader?.push);
 	const usage = await reader?.end();
-	if (!usage) return;
+	const isAnswered = (answer.statusCode ?? 500) < 300 && reader?.hasFailed() === false;
+	if (!reader || (!usage && !isAnswered)) return;
 	const body = "bytes" in asked.body ? parsedBody(asked.body.bytes) : undefined;
-	const terms = termsOf(body, route, { policy: exchange.editing.policy, caching: exchange.caching });
+	const terms = servedTerms(termsOf(body, route, exchange), reader.served());
 	ledger.passed({ usage, terms, program: response.req.headers["user-agent"], undecided });
 }
 
@@ -129,7 +131,7 @@ function asAnswered(asked: AskedWhole, { sent }: Answered, { upstream, response,
 }
 
 async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Prepared<string> | "as_sent" | "thread"> {
-	const { route, editing, accounts, caching, upstream, recallCommand } = exchange;
+	const { route, editing, accounts, upstream, recallCommand } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
 		const read = await readRequest(asked.body.bytes, {
@@ -137,7 +139,7 @@ async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Pre
 			policy,
 			encoding: asked.headers["content-encoding"],
 			recallCommand: archive && policy.archive.recall_hint ? recallCommand : undefined,
-			termsOf: (body) => termsOf(body, route, { policy, caching }),
+			termsOf: (body) => termsOf(body, route, exchange),
 			isEnforced: route.api === "anthropic" && accounts.isEnforced(upstream.origin, asked.headers),
 		});
 		if (read.kind === "conversation") return await prepare(read.request, editing);
@@ -149,9 +151,11 @@ async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Pre
 	}
 }
 
-function termsOf(body: unknown, route: Route, { policy, caching }: Pick<Editing, "policy"> & Pick<Serving, "caching">) {
+function termsOf(body: unknown, route: Route, { editing, caching }: Pick<Serving, "editing" | "caching">) {
+	const { api, isRegional = false } = route;
 	const model = route.model ?? stringAt(objectOf(body), "model");
-	return cacheTerms(body, route.api, policy.prices, { model, observed: caching.of(route.api, model) });
+	const observed = caching.of(api, model);
+	return cacheTerms(body, api, editing.policy.prices, { model, observed, at: editing.now(), isRegional });
 }
 
 /** An answer, and the form of the request that it answers. */
@@ -240,20 +244,21 @@ async function passAndBill(
 		ledger.count("failed");
 		return undefined;
 	}
-	if (composed?.branch && usage) {
-		const tokens = usage.input + usage.cacheRead + usage.cacheWrite;
-		composed.branch.tokensPerChar = tokens / Math.max(1, composed.charsSent());
-	}
+	if (composed?.branch && usage)
+		composed.branch.tokensPerChar = promptTokens(firstPass(usage)) / Math.max(1, composed.charsSent());
 	const known = await facts(sent);
-	const { repeated } = ledger.enter(known, {
-		api: route.api,
-		wasEdited,
-		usage,
-		cleared: reader.cleared(),
-		program: asked.headers["user-agent"],
-		decisions: sent?.decided.size,
-		noDecision: sent?.noDecision,
-	});
+	const { repeated } = ledger.enter(
+		{ ...known, terms: servedTerms(known.terms, reader.served()) },
+		{
+			api: route.api,
+			wasEdited,
+			usage,
+			cleared: reader.cleared(),
+			program: asked.headers["user-agent"],
+			decisions: sent?.decided.size,
+			noDecision: sent?.noDecision,
+		},
+	);
 	const { caching: terms, model } = known.terms;
 	if (usage) caching.learn(route.api, model, { usage, repeated, isExpected: terms !== "not_asked" });
 	return { terms: known.terms, usage, callsTools: reader.callsTools() };

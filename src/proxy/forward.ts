@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
+import { readableEncodings } from "../billing/read-usage.ts";
 import { createJoinedChunks } from "../http/body.ts";
 import type { Environment } from "../http/network-proxy.ts";
 import { type OutgoingError, openConnection } from "../http/outgoing.ts";
@@ -79,8 +80,17 @@ function requestHeaders({ rawHeaders, body }: Asked, host: string): string[] {
 		return name !== "content-length" && !(body.decoded && name === "content-encoding");
 	});
 	const isChunked = "stream" in body && hasHeader(rawHeaders, "transfer-encoding");
+	readableAnswers(kept);
 	const length = "bytes" in body ? ["Content-Length", String(body.bytes.length)] : [];
 	return ["Host", host, ...kept, ...length, ...(isChunked ? ["Transfer-Encoding", "chunked"] : [])];
+}
+
+/** Offers no encoding that hides the usage of an answer, unless a signature covers the header (Signature Version 4 of AWS). */
+function readableAnswers(headers: string[]): void {
+	const isSigned = headers.some((one, index) => index % 2 === 1 && /SignedHeaders=[^,]*\baccept-encoding\b/i.test(one));
+	for (let at = 0; at + 1 < headers.length && !isSigned; at += 2)
+		if (headers[at]?.toLowerCase() === "accept-encoding")
+			headers[at + 1] = readableEncodings(headers[at + 1] as string);
 }
 
 /** RFC 9112, section 6.3: a request has content if one of these headers says so. */

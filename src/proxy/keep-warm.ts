@@ -1,5 +1,6 @@
-import type { CacheTerms } from "../billing/terms.ts";
-import { promptTokens, readUsage, type Usage } from "../billing/usage.ts";
+import { readUsage } from "../billing/read-usage.ts";
+import { type CacheTerms, servedTerms } from "../billing/terms.ts";
+import { promptTokens, type Usage } from "../billing/usage.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readJsonText } from "../json-text/read.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
@@ -97,7 +98,7 @@ export function createKeepWarm(what: {
 		const usage = await reader.end();
 		if ((answer.statusCode ?? 500) >= 300) return fail(conversation, one, `status ${answer.statusCode}`);
 		if (!usage) return fail(conversation, one, "no usage");
-		ledger.pinged({ usage, terms: one.terms });
+		ledger.pinged({ usage, terms: servedTerms(one.terms, reader.served()) });
 		if (held.get(conversation) !== one) return;
 		renewed(conversation);
 		one.renewedAt = at;

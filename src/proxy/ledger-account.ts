@@ -1,3 +1,4 @@
+import { createRuler, type Ruler } from "../billing/ruler.ts";
 import type { RequestParts } from "../billing/unedited-bill.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
@@ -20,8 +21,7 @@ export interface Account {
 	readonly results: Map<string, ResultEntry>;
 	wasEdited: boolean;
 	wasFrozen: boolean;
-	/** Tokens of the provider for each of ours, from the last request that was not edited. */
-	scale: number | undefined;
+	readonly ruler: Ruler;
 	/** Whether the unedited bill of the requests is known. */
 	isTold: boolean;
 	/** The last request, unedited and as sent. */
@@ -58,7 +58,7 @@ export function newAccount(api: string, at: number): Account {
 		results: new Map(),
 		wasEdited: false,
 		wasFrozen: false,
-		scale: undefined,
+		ruler: createRuler(),
 		isTold: true,
 		before: undefined,
 		breaks: newBreakRecord(),

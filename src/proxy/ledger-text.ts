@@ -5,7 +5,7 @@ import type { KeptWarm, ProxyStatus, ProxyTotals, Undecided } from "./ledger.ts"
 /** The bill and the unedited bill, for people. */
 export function billText(figures: ProxyStatus["edited"]): string {
 	const { billed, billed_unedited: unedited, ratio, untold_requests: untold, uncached_requests: uncached } = figures;
-	const { provider_cleared_tokens: cleared } = figures;
+	const { provider_cleared_tokens: cleared, estimated_requests: estimated, cut_requests: cut } = figures;
 	return [
 		formatCount(billed),
 		unedited === null || unedited === 0 ? "" : ` of ${formatCount(unedited)} (${ratio} ×)`,
@@ -13,6 +13,8 @@ export function billText(figures: ProxyStatus["edited"]): string {
 		uncached === 0
 			? ""
 			: `; ${formatCount(uncached)} requests priced without a cache, since the upstream reports no cached tokens`,
+		estimated === 0 ? "" : `; ${counted(estimated, "request")} estimated, since the answers report no usage`,
+		cut === 0 ? "" : `; the output of ${counted(cut, "request")} is unknown, since the answers were cut`,
 		cleared === 0 ? "" : `; the provider cleared ${formatCount(cleared)} tokens, counted in each request`,
 	].join("");
 }
@@ -28,6 +30,20 @@ export function keptWarmText({ pings, billed, failed }: KeptWarm): string[] {
 	if (pings + failed === 0) return [];
 	const failures = failed > 0 ? `, ${failed} failed` : "";
 	return [`${counted(pings, "ping")} kept caches warm (billed ${formatCount(billed)}${failures})`];
+}
+
+/** What could not be read of the answers, beside the requests that are estimated; empty if all could be. */
+export function unknownUsageText({
+	requests,
+	fields,
+}: {
+	readonly requests: number;
+	readonly fields: readonly string[];
+}) {
+	return [
+		...(requests > 0 ? [`${counted(requests, "request")} of unknown usage, in no figure`] : []),
+		...(fields.length > 0 ? [`counts of tokens that are not known, in no figure: ${fields.join(", ")}`] : []),
+	];
 }
 
 /** How many requests got no new decisions, and why; empty if none. */

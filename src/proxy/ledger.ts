@@ -1,8 +1,19 @@
+import type { Cleared } from "../billing/read-usage.ts";
+import { withAdded } from "../billing/ruler.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import { billUnedited, estimatedBill, tokensOf } from "../billing/unedited-bill.ts";
-import { type Cleared, dollarsOf, inputBill, outputBill, promptTokens, type Usage } from "../billing/usage.ts";
+import {
+	dollarsOf,
+	dollarsOfAnswer,
+	firstPass,
+	inputBill,
+	outputBill,
+	promptTokens,
+	type Usage,
+} from "../billing/usage.ts";
 import { modelName, programName } from "../figures/line.ts";
 import type { Figures } from "../figures/store.ts";
+import type { Log } from "../log.ts";
 import type { NoDecision } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { RequestFacts } from "../sending/facts.ts";
@@ -34,6 +45,13 @@ export interface ProxyTotals {
 	/** The number of all requests, and of those that got no answer. */
 	readonly asked: number;
 	readonly failed: number;
+	/** Answered without a usage that can be read. */
+	readonly estimated: number;
+	/** Answered without the end that tells the output. */
+	readonly cut: number;
+	/** Passed unread, and answered without a usage that can be read. */
+	readonly unknownUsage: number;
+	readonly unknownFields: readonly string[];
 	/** In an encoding that cannot be read, and so unedited. */
 	readonly unread: number;
 	/** With new messages alone, and so unedited. */
@@ -55,6 +73,7 @@ export interface KeptWarm {
 }
 
 const mostConversations = 200;
+const mostFields = 50;
 /** Only the latest ones list their requests and results, so that the status stays small and quick to write. */
 export const mostDetailed = 20;
 
@@ -64,7 +83,15 @@ export type Ledger = ReturnType<typeof createLedger>;
  * Keeps the bill of each conversation, from the usage in the answers, and the bill of the same requests without edits. Each
  * request is also written to `figures`, which outlive the process.
  */
-export function createLedger({ now, figures }: { readonly now: () => number; readonly figures?: Figures | undefined }) {
+export function createLedger({
+	now,
+	figures,
+	log,
+}: {
+	readonly now: () => number;
+	readonly figures?: Figures | undefined;
+	readonly log?: Log | undefined;
+}) {
 	const started = now();
 	const conversations = new Map<string, Account>();
 	const faultCounts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
@@ -78,6 +105,18 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 		for (const listener of [...listeners]) listener();
 	};
 	const keptWarm = { pings: 0, billed: 0, usd: 0, failed: 0 };
+	const unknownFields = new Set<string>();
+	let unknownUsage = 0;
+
+	/** Names each once. */
+	const noteUnknownFields = (usage: Usage | undefined): void => {
+		for (const name of usage?.unknownFields ?? []) {
+			if (unknownFields.has(name) || unknownFields.size >= mostFields) continue;
+			unknownFields.add(name);
+			const message = `An answer counts tokens in a field that is not known, so they are in no figure: ${name}.`;
+			log?.({ level: "warning", message, data: { event: "unknown_usage_field", field: name } });
+		}
+	};
 
 	const accountOf = ({ conversation, start }: RequestFacts, api: string): Account => {
 		const id = conversation ?? start;
@@ -98,11 +137,12 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 	const claimNothing = (account: Account): void => {
 		if (!account.isTold) return;
 		account.isTold = false;
-		const { requests, billed, billed_unedited, usd_saved, usd_untold_requests } = account.sums;
+		const { requests, billed, billed_unedited, untold_requests, untold_billed, usd_saved, usd_untold_requests } =
+			account.sums;
 		for (const sums of [account.sums, all.edited]) {
 			sums.billed_unedited = Math.max(0, sums.billed_unedited - billed_unedited);
-			sums.untold_requests += requests;
-			sums.untold_billed += billed;
+			sums.untold_requests += requests - untold_requests;
+			sums.untold_billed += billed - untold_billed;
 			sums.usd_saved -= usd_saved;
 			sums.usd_untold_requests += requests - usd_untold_requests;
 		}
@@ -126,7 +166,11 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			if (kind === "sent_again") figures?.add({ kind: "refusal" });
 		},
 		/** Writes down a request that passed unread: its bill is in the figures alone. */
-		passed: (request: PassedRequest) => figures?.add(lineOfPassed(request), request.program),
+		passed(request: PassedRequest): void {
+			noteUnknownFields(request.usage);
+			if (!request.usage) unknownUsage += 1;
+			figures?.add(lineOfPassed(request), request.program);
+		},
 		/** Enters a ping that keeps a cache warm. */
 		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
 			if (answer === "failed") {
@@ -136,7 +180,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 			}
 			const { usage, terms } = answer;
 			const billed = inputBill(usage, terms);
-			const usd = dollarsOf(billed + outputBill(usage, terms), terms);
+			const usd = dollarsOfAnswer(usage, terms);
 			keptWarm.pings += 1;
 			keptWarm.billed += billed;
 			keptWarm.usd += usd ?? 0;
@@ -162,34 +206,42 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				readonly noDecision?: NoDecision | undefined;
 			},
 		): { readonly repeated: number } {
-			const { api, wasEdited, usage, cleared, program } = given;
+			const { api, wasEdited, usage, program } = given;
 			const { terms, isCold, isResumed } = facts;
 			const account = accountOf(facts, api);
-			const { unedited, sent: edited } = facts.parts();
+			noteUnknownFields(usage);
+			const own = facts.parts();
+			const { unedited, sent: edited } = own;
 			const parts = { unedited, sent: wasEdited ? edited : unedited };
 			const counted = tokensOf(parts.sent);
-			const real = usage && promptTokens(usage);
-			// The provider counts in tokens of its own. Placeholders have more of them in a character than results.
-			const isLike = !wasEdited || account.scale === undefined;
-			if (real && counted > 0 && isLike) account.scale = real / counted;
-			const { scale = 1, before } = account;
-			const request = { parts, before, usage, scale, terms, isCold, isResumed };
+			const prompt = usage && firstPass(usage);
+			const cleared = given.cleared?.tokens ?? 0;
+			const real = prompt && promptTokens(prompt);
+			// The provider counts without what it has cleared, and we with it.
+			if (real) account.ruler.learn({ model: facts.model, counted, real: real + cleared });
+			const { scale, added } = account.ruler.measure(counted, real && real + cleared);
+			const { before } = account;
+			const measured = withAdded(parts, added);
+			const request = { parts: measured, before, usage: prompt, scale, terms, isCold, isResumed };
 			const billed = usage ? inputBill(usage, terms) : estimatedBill(request);
 			const raw = billUnedited(request);
 			account.wasEdited ||= wasEdited;
 			if (account.wasEdited && raw.isUnexplained) claimNothing(account);
-			const { isTold } = account;
-			const billedUnedited = account.wasEdited ? raw.billed : billed;
-			const tokensSent = real ?? counted * scale;
-			const wholePrompt = Math.max(real ?? 0, tokensOf(unedited) * scale);
-			const usd = dollarsOf(billed + (usage ? outputBill(usage, terms) : 0), terms);
-			const usdUnedited = isTold
-				? dollarsOf(billedUnedited + (usage ? outputBill(usage, terms, wholePrompt) : 0), terms)
-				: undefined;
+			// A saving is claimed by what the provider reports.
+			const isTold = account.isTold && usage !== undefined;
+			const later = prompt ? billed - inputBill(prompt, terms) : 0;
+			const billedUnedited = account.wasEdited ? raw.billed + later : billed;
+			const leftOut = (tokensOf(unedited) - counted) * scale;
+			const tokensSent = usage ? promptTokens(usage) : (counted + added) * scale;
+			const usd = usage ? dollarsOfAnswer(usage, terms) : dollarsOf(billed, terms);
+			const moreOutput =
+				usage && prompt ? outputBill(usage, terms, promptTokens(prompt) + leftOut) - outputBill(usage, terms) : 0;
+			const saved = dollarsOf(billedUnedited - billed + moreOutput, terms);
+			const usdUnedited = isTold && usd !== undefined && saved !== undefined ? usd + saved : undefined;
 			const sums = {
 				requests: 1,
 				tokens_sent: Math.round(tokensSent),
-				tokens_left_out: wasEdited ? Math.max(0, Math.round(tokensOf(unedited) * scale - tokensSent)) : 0,
+				tokens_left_out: wasEdited ? Math.max(0, Math.round(leftOut)) : 0,
 				output_tokens: usage?.output ?? 0,
 				cache_read_tokens: usage?.cacheRead ?? 0,
 				cache_write_tokens: usage?.cacheWrite ?? 0,
@@ -201,28 +253,33 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				unpriced_requests: usd === undefined ? 1 : 0,
 				usd_saved: usd === undefined || usdUnedited === undefined ? 0 : usdUnedited - usd,
 				usd_untold_requests: usd === undefined || usdUnedited === undefined ? 1 : 0,
+				estimated_requests: usage ? 0 : 1,
+				cut_requests: usage?.isCut ? 1 : 0,
 				uncached_requests: terms.caching === "never_read" ? 1 : 0,
 				reasoning_left_out: wasEdited ? facts.reasoningLeftOut : 0,
-				provider_cleared_results: cleared?.results ?? 0,
-				provider_cleared_tokens: cleared?.tokens ?? 0,
+				provider_cleared_results: given.cleared?.results ?? 0,
+				provider_cleared_tokens: cleared,
 			};
 			addTo(account.sums, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
 			const broken = noteRequest(account.breaks, facts, {
 				parts,
-				usage,
+				usage: prompt,
 				number: account.sums.requests,
 				last: account.last,
 			});
-			account.before = parts;
+			account.before = measured;
 			if (facts.isFrozen && !account.wasFrozen) frozen += 1;
 			account.wasFrozen ||= facts.isFrozen;
 			account.model = facts.model === undefined ? account.model : shownName(facts.model);
 			account.last = now();
 			account.state = facts.why;
 			account.program = programName(figures?.program ?? program) ?? account.program;
-			const { tokens_sent: sent, tokens_left_out: leftOut } = sums;
-			notePoint(account, [sent, leftOut, Math.round(billed), Math.round(billedUnedited)], given.noDecision);
+			notePoint(
+				account,
+				[sums.tokens_sent, sums.tokens_left_out, Math.round(billed), Math.round(billedUnedited)],
+				given.noDecision,
+			);
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
 			figures?.add(
 				{
@@ -238,6 +295,7 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 					usd_unedited: usdUnedited,
 					decisions: given.decisions ?? 0,
 					held_out: facts.why === "held_out" ? true : undefined,
+					cut: usage?.isCut,
 					undecided: given.noDecision,
 				},
 				program,
@@ -263,6 +321,10 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				keptWarm: { ...keptWarm },
 				asked: counts.requests,
 				failed: counts.failed,
+				estimated: edited.estimated_requests + held_out.estimated_requests,
+				cut: edited.cut_requests + held_out.cut_requests,
+				unknownUsage,
+				unknownFields: [...unknownFields],
 				unread: faultCounts.encoding,
 				threads: counts.threads,
 			};
@@ -286,6 +348,10 @@ export function createLedger({ now, figures }: { readonly now: () => number; rea
 				frozen_conversations: frozen,
 				/** Pings that keep caches warm, and their bill, which is in no other figure. */
 				kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed), usd: shownDollars(keptWarm.usd) },
+				/** Requests that passed unread, and whose answer told no usage: they are in no other figure. */
+				unknown_usage: unknownUsage,
+				/** Fields of answers with counts of tokens that are not known: they are in no figure. */
+				unknown_usage_fields: [...unknownFields],
 				edited: figuresOf(all.edited),
 				held_out: figuresOf(all.held_out),
 				conversations: shown.map(([id, account], index) => ({

@@ -9,7 +9,7 @@ import { formatCount } from "../pages/replay-data.ts";
 import { version } from "../version.ts";
 import { hasPageKey, type ProxyKeys, pageCookie, proofOf } from "./keys.ts";
 import type { Ledger, ProxyStatus } from "./ledger.ts";
-import { billText, frozenText, keptWarmText, undecidedText } from "./ledger-text.ts";
+import { billText, frozenText, keptWarmText, undecidedText, unknownUsageText } from "./ledger-text.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 
 const base = "/palimpsest/";
@@ -155,9 +155,12 @@ function textOf(status: ProxyStatus): string {
 	const lines = [
 		`${requests.requests} requests, ${requests.edited} of them edited, since ${time(status.started)}. ${share(edited)}`,
 		`Sent again in another form: ${requests.sent_again}. Faults: ${faultText.join(", ")}.`,
-		...[...undecidedText(undecided), ...frozenText(status.frozen_conversations), ...keptWarmText(keptWarm)].map(
-			(text) => `${text}.`,
-		),
+		...[
+			...undecidedText(undecided),
+			...frozenText(status.frozen_conversations),
+			...keptWarmText(keptWarm),
+			...unknownUsageText({ requests: status.unknown_usage, fields: status.unknown_usage_fields }),
+		].map((text) => `${text}.`),
 		...(heldOut.requests > 0 ? [`Held out, never edited: ${heldOut.requests} requests.`] : []),
 		...conversations.map(
 			(one) => `${one.model ?? one.api}, ${one.state.replaceAll("_", " ")}, ${time(one.last)}: ${share(one)}`,

@@ -1,10 +1,11 @@
 import type { CacheTerms } from "../billing/terms.ts";
-import { dollarsOf, inputBill, outputBill, type Usage } from "../billing/usage.ts";
+import { dollarsOfAnswer, inputBill, type Usage } from "../billing/usage.ts";
 import { type Figure, modelName } from "../figures/line.ts";
 
 /** A request for an answer that passed as the program sent it, without a look at its conversation. */
 export interface PassedRequest {
-	readonly usage: Usage;
+	/** `undefined` if its answer told none that can be read. */
+	readonly usage: Usage | undefined;
 	readonly terms: CacheTerms;
 	readonly program: string | undefined;
 	/** Why nothing was decided, if it has a conversation. */
@@ -13,12 +14,15 @@ export interface PassedRequest {
 
 /** The unedited bill of such a request is its own. */
 export function lineOfPassed({ usage, terms, undecided }: PassedRequest): Figure {
+	const model = terms.model === undefined ? undefined : modelName(terms.model);
+	const none = { input: 0, read: 0, write: 0, output: 0, left_out: 0, billed: 0 };
+	if (!usage) return { kind: "request", model, ...none, unknown: true, undecided };
 	const { input, cacheRead: read, cacheWrite: write, output } = usage;
 	const billed = inputBill(usage, terms);
-	const usd = dollarsOf(billed + outputBill(usage, terms), terms);
+	const usd = dollarsOfAnswer(usage, terms);
 	return {
 		kind: "request",
-		model: terms.model === undefined ? undefined : modelName(terms.model),
+		model,
 		input,
 		read,
 		write,
@@ -28,6 +32,7 @@ export function lineOfPassed({ usage, terms, undecided }: PassedRequest): Figure
 		unedited: billed,
 		usd,
 		usd_unedited: usd,
+		cut: usage.isCut,
 		undecided,
 	};
 }

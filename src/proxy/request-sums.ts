@@ -17,6 +17,10 @@ export const newSums = () => ({
 	/** US dollars of the unedited requests, less those of the requests; and the requests without one of the two. */
 	usd_saved: 0,
 	usd_untold_requests: 0,
+	/** Requests whose answer told no usage that can be read: tokens and bill are estimates, the output is in neither. */
+	estimated_requests: 0,
+	/** Requests whose answer was cut before it told its output, which is in no figure. */
+	cut_requests: 0,
 	/** Requests priced without a cache, since the upstream never tells of tokens read from one. */
 	uncached_requests: 0,
 	/** Tokens of reasoning that was left out, counted in each request. */

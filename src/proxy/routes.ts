@@ -25,6 +25,8 @@ export interface Route {
 	readonly kind: "edited" | "counted" | "passed";
 	/** Gemini and the clouds name the model in the path alone. A passed request that names one is billed. */
 	readonly model?: string | undefined;
+	/** Whether a cloud is asked for a region or a group of regions, which may cost more than the global endpoint. */
+	readonly isRegional?: boolean;
 }
 
 /** The part of a path that names an operation, after the base path of a client: some leave `/v1` out. */
@@ -70,11 +72,12 @@ export function recognised({ method, path, headers }: Parameters<typeof routeOf>
 		const ofVertex = vertex.exec(pathname)?.groups?.model;
 		// That one names the model in the body.
 		if (ofVertex === "count-tokens") return to("vertex", "counted");
-		if (ofVertex !== undefined) return to("vertex", "edited", decoded(ofVertex));
+		const isRegional = !pathname.includes("/locations/global/");
+		if (ofVertex !== undefined) return { ...to("vertex", "edited", decoded(ofVertex)), isRegional };
 		const ofBedrock = bedrock.exec(pathname)?.groups?.model;
-		if (ofBedrock !== undefined) return to("bedrock", "edited", decoded(ofBedrock));
+		if (ofBedrock !== undefined) return toBedrock("edited", decoded(ofBedrock));
 		const ofConverse = converse.exec(pathname)?.groups?.model;
-		if (ofConverse !== undefined) return to("bedrock", "passed", decoded(ofConverse));
+		if (ofConverse !== undefined) return toBedrock("passed", decoded(ofConverse));
 	}
 	return besideBedrock.test(pathname) ? to("bedrock", "passed") : to(apiOf(pathname, headers), "passed");
 }
@@ -84,6 +87,12 @@ const to = (upstream: UpstreamName, kind: Route["kind"], model?: string): Route 
 	api: apiAt(upstream),
 	kind,
 	...(model !== undefined && { model }),
+});
+
+/** A profile for all regions says so in its name ("Geographic and global inference profiles"). */
+const toBedrock = (kind: Route["kind"], model: string): Route => ({
+	...to("bedrock", kind, model),
+	isRegional: !/(?:^|[/])global\./.test(model),
 });
 
 /** A part of a path, or the part itself if it is not well encoded. */

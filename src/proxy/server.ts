@@ -78,7 +78,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const bases = checkUpstreams(options.upstreams);
 	const upstreams = new Map(Array.from(bases, ([name, base]) => [name, connectTo(base, options.network)]));
 	const { log, archive, now = Date.now, keys = createKeys() } = options;
-	const ledger = createLedger({ now, figures: options.figures });
+	const ledger = createLedger({ now, figures: options.figures, log });
 	const {
 		policy,
 		memoryFolder,

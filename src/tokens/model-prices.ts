@@ -6,12 +6,12 @@ import { type ModelPrices, pricesInTable, usualOutput, usualRead } from "./price
 /**
  * Finds prices without waiting: in our table, else in the catalogue once `openCatalogue` is done; `undefined` for an unknown model. A
  * version has the prices of the latest version of its family in the table that is not later, and those of the first if all
- * are. A name without a version, such as `opus`, has those of the latest.
+ * are. A name without a version, such as `opus`, has those of the latest. `at` is when the request is answered, in ms since 1970.
  */
-export function pricesOfModel(model: string): ModelPrices | undefined {
+export function pricesOfModel(model: string, at?: number): ModelPrices | undefined {
 	if (model.length > longestName) return undefined;
 	const name = withoutProvider(/(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model);
-	const found = pricesInTable(name) ?? catalogued(model, name);
+	const found = pricesInTable(name, at) ?? catalogued(model, name, at);
 	if (!found || !isFree.test(model)) return found;
 	const { dollars: _, ...factors } = found;
 	return factors;
@@ -61,9 +61,9 @@ export function openCatalogue(): Promise<void> {
 	return opening;
 }
 
-function catalogued(model: string, name: string): ModelPrices | undefined {
+function catalogued(model: string, name: string, at: number | undefined): ModelPrices | undefined {
 	if (!catalogue || name === "") return undefined;
-	const found = catalogue(model);
+	const found = catalogue(model, at);
 	return found && pricesFromCatalogue(name, found.prices);
 }
 
@@ -90,6 +90,8 @@ function pricesFromCatalogue(name: string, prices: NonNullable<ReturnType<Search
 		minutes: 5,
 		isAsked: false,
 		dollars: { input, output },
+		tiers: {},
+		regional: 1,
 	};
 }
 

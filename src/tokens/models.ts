@@ -271,9 +271,10 @@ export async function findInCatalogue(model: string) {
 /** A search in the catalogue that does not wait. Loading it takes some 70 ms. */
 export async function loadCatalogue() {
 	const { calcPrice } = await import("@pydantic/genai-prices");
-	return (model: string) => {
+	return (model: string, at?: number) => {
+		const time = at === undefined ? {} : { timestamp: new Date(at) };
 		for (const { name, provider } of spellings(model.trim().toLowerCase())) {
-			const options = provider === undefined ? {} : { providerId: provider };
+			const options = provider === undefined ? time : { ...time, providerId: provider };
 			const found = calcPrice({ input_tokens: 1 }, name, options);
 			// The first find decides, even without a window: that of another provider may differ.
 			if (found !== null) {

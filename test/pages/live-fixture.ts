@@ -77,6 +77,8 @@ export function liveStatus(conversations: readonly LiveConversation[], own: Part
 		undecided: conversations.length > 0 ? { frozen: 20 } : {},
 		undecided_last: conversations.length > 0 ? { frozen: started + 600_000 } : {},
 		frozen_conversations: 1,
+		unknown_usage: 0,
+		unknown_usage_fields: [],
 		kept_warm: { pings: 2, billed: 6_018, usd: 0.018, failed: 0 },
 		edited: { ...edited, ratio: edited.billed_unedited > 0 ? edited.billed / edited.billed_unedited : 1 },
 		held_out: noSums,

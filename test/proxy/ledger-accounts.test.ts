@@ -110,7 +110,7 @@ it("the figures have requests of Bedrock's Converse, which pass unread", async (
 	expect(lines).toMatchObject([line, line]);
 	expect(lines[0]).toMatchObject({
 		model: "us.anthropic.claude-opus-5-5-v1:0",
-		usd: expect.closeTo((953 + 50) * 4e-6, 8),
+		usd: expect.closeTo((953 + 50) * 4.4e-6, 8),
 	});
 	expect(lines.map(({ undecided }) => undecided)).toEqual([undefined, undefined]);
 });

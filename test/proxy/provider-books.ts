@@ -278,7 +278,8 @@ export const playedApis: readonly PlayedApi[] = [
 	{
 		name: "Claude on Bedrock over a price step",
 		upstream: "bedrock",
-		tariff: claude([0.1, 0.5], 0.1, { over: 100_000, input: 5, output: 5 }),
+		// A region costs a tenth more.
+		tariff: claude([0.11, 0.55], 0.1, { over: 100_000, input: 5, output: 5 }),
 		charsPerToken: 0.15,
 		requestAfter: onCloud("bedrock-2023-05-31", (streams) => {
 			const model = encodeURIComponent("us.anthropic.claude-haiku-5-5-20261020-v1:0");
@@ -289,7 +290,7 @@ export const playedApis: readonly PlayedApi[] = [
 	{
 		name: "Claude on Vertex",
 		upstream: "vertex",
-		tariff: claude([4, 20], 0.05),
+		tariff: claude([4.4, 22], 0.05),
 		charsPerToken: 2.8,
 		requestAfter: onCloud("vertex-2023-10-16", (streams) => {
 			const verb = streams ? "streamRawPredict" : "rawPredict";

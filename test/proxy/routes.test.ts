@@ -66,8 +66,22 @@ describe("the route of a request", () => {
 		["GET", "/inference-profiles?type=SYSTEM_DEFINED", "bedrock", "passed", undefined],
 	])("%s %s goes to a cloud in Anthropic's form", (method, path, upstream, kind, model) => {
 		const route = routeOf({ method, path, headers: {} }, all);
-		expect(route).toEqual({ upstream, api: "anthropic", kind, ...(model && { model }) });
+		expect(route).toMatchObject({ upstream, api: "anthropic", kind, ...(model && { model }) });
 		expect(routeOf({ method, path, headers: {} }, { ...all, [upstream]: undefined })?.upstream).not.toBe(upstream);
+	});
+
+	it.each([
+		[`${onVertex}/claude-opus-5-5:rawPredict`, true],
+		[`${onVertex.replace("us-east5", "global")}/claude-opus-5-5:rawPredict`, false],
+		["/model/us.anthropic.claude-opus-5-5-v1:0/invoke", true],
+		["/model/anthropic.claude-opus-5-5-v1:0/converse", true],
+		["/model/global.anthropic.claude-opus-5-5-v1%3A0/converse-stream", false],
+		[
+			"/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fglobal.anthropic.claude-opus-5-5-v1/invoke",
+			false,
+		],
+	])("%s says whether a region is asked for: %j", (path, isRegional) => {
+		expect(routeOf({ method: "POST", path, headers: {} }, all)?.isRegional).toBe(isRegional);
 	});
 
 	it("of a list of models follows the headers of its API", () => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openCatalogue, pricesOfModel } from "../../src/tokens/model-prices.ts";
-import type { ModelPrices } from "../../src/tokens/price-table.ts";
+import { type ModelPrices, tableDate, tableRows } from "../../src/tokens/price-table.ts";
 
 /** Name, read, write, write for an hour, minutes in the cache, steps, dollars of input and output. */
 const none: readonly string[] = [];
@@ -27,6 +27,15 @@ describe("the prices of a model", () => {
 		["claude-haiku-4-5", 0.1, 1.25, 2, 5, none, 1, 5],
 		["claude-3-5-haiku-latest", 0.1, 1.25, 2, 5, none, 0.8, 4],
 		["gpt-6-sol", 0.1, 1.25, 1.25, 30, openai, 2, 10],
+		["gpt-6.2-sol", 0.05, 1.25, 1.25, 30, openai, 2, 10],
+		["gpt-6-astra", 0.1, 1.25, 1.25, 30, openai, 10, 50],
+		["gpt-6.2-astra", 0.05, 1.25, 1.25, 30, openai, 8, 40],
+		["gpt-6.1-terra", 0.05, 1.25, 1.25, 30, openai, 1, 5],
+		["gpt-6-luna", 0.1, 1.25, 1.25, 30, openai, 0.1, 0.5],
+		["gemini-4-carbon", 0.05, 1, 1, 5, none, 2, 10],
+		["gemini-4-hydrogen", 0.05, 1, 1, 5, none, 1.5, 7.5],
+		["gemini-4-neon", 0.05, 1, 1, 5, none, 3, 15],
+		["deepseek-flash", 0.02, 1, 1, 5, none, 0.15, 0.6],
 		["gpt-5.6-sol", 0.1, 1.25, 1.25, 30, openai, 4, 20],
 		["gpt-5.6-luna", 0.1, 1.25, 1.25, 30, openai, 0.2, 1.2],
 		["gpt-5.5", 0.1, 1, 1, 5, openai, 5, 30],
@@ -83,11 +92,11 @@ describe("the prices of a model", () => {
 
 	it.each([
 		["claude-opus-6", "claude-opus-5.5"],
-		["claude-opus-5-4", "claude-opus-4.5"],
+		["claude-opus-5-4", "claude-opus-4.8"],
 		["claude-haiku-6-1", "claude-haiku-5.5"],
 		["claude-sonnet-2", "claude-sonnet-3"],
-		["claude-mythos-5-2", "claude"],
-		["gpt-7", "gpt-6"],
+		["claude-mythos-5-2", "claude-mythos-5.1"],
+		["gpt-7", "gpt-6.1"],
 		["gpt-5.7-luna", "gpt-5.6-luna"],
 		["gpt-5.6-mini", "gpt-5.6"],
 		["gemini-4-pro", "gemini-3-pro"],
@@ -120,6 +129,32 @@ describe("the prices of a model", () => {
 		expect(pricesOfModel("claude-opus-5-5")?.name).toBe("claude-opus-5.5");
 	});
 
+	it.each([
+		["gemini-4-carbon", "2026-11-30T23:59:59Z", 2, 10],
+		["models/gemini-4-carbon", "2026-12-01T00:00:00Z", 4, 20],
+		["deepseek-flash", "2026-11-27T00:59:00Z", 0.15, 0.6],
+		["deepseek-v4-flash", "2026-11-27T01:00:00Z", 0.3, 1.2],
+		["deepseek/deepseek-v4.1-flash", "2026-11-27T03:59:00Z", 0.3, 1.2],
+		["deepseek-flash", "2026-11-27T04:00:00Z", 0.15, 0.6],
+		["deepseek-v4-pro", "2026-11-27T09:59:00Z", 1.32, 3.96],
+		["deepseek-flash", "2026-11-28T07:00:00Z", 0.15, 0.6],
+		["deepseek-flash", "2026-11-29T07:00:00Z", 0.15, 0.6],
+	])("have a date and an hour: %s at %s", (model, at, input, output) => {
+		expect(pricesOfModel(model, Date.parse(at))?.dollars).toEqual({ input, output });
+	});
+
+	it("of Sonnet 5.5 have another read price from 7 October 2026 on", () => {
+		const readAt = (at: string) => pricesOfModel("claude-sonnet-5-5", Date.parse(at))?.read;
+		expect([readAt("2026-10-06T12:00:00Z"), readAt("2026-10-07T12:00:00Z")]).toEqual([0.1, 0.05]);
+	});
+
+	it("name the page and the day of each row", () => {
+		for (const { row } of tableRows()) {
+			expect(row.source.page).not.toBe("");
+			expect(Date.parse(row.source.read)).toBeLessThanOrEqual(tableDate);
+		}
+	});
+
 	it("are found at once, for as many names as come", () => {
 		for (let number = 0; number < 2_000; number += 1) pricesOfModel(`a-model-of-ours-${number}`);
 		expect(pricesOfModel("claude".repeat(100_000))).toBeUndefined();
@@ -135,7 +170,8 @@ describe("the page of prices", () => {
 
 	it("has the prices of each model in its row", () => {
 		const found = names.map((model) => {
-			const { name, dollars, read, write, writeForHour, steps, minutes } = pricesOfModel(model) as ModelPrices;
+			const { name, dollars, read, write, writeForHour, steps, minutes, ...by } = pricesOfModel(model) as ModelPrices;
+			const served = Object.entries({ ...by.tiers, ...(by.regional > 1 && { region: by.regional }) });
 			return [
 				`\`${name}\``,
 				dollars ? `${dollars.input} / ${dollars.output}` : "",
@@ -143,6 +179,7 @@ describe("the page of prices", () => {
 				write === writeForHour ? String(write) : `${write} / ${writeForHour}`,
 				steps.map(({ over, input, output }) => `${over.toLocaleString("en")}: ${input} × / ${output} ×`).join(),
 				String(minutes),
+				served.map(([tier, factor]) => `${tier} ${Math.round(factor * 1_000) / 1_000}`).join(", "),
 			];
 		});
 		expect(rows.length).toBeGreaterThan(20);
