@@ -23,9 +23,13 @@ describe("the closing line", () => {
 
 	async function closingAfter(
 		requests: readonly Parameters<typeof send>[1][],
-		{ status = 200, options = {} }: { readonly status?: number; readonly options?: Partial<ProxyOptions> } = {},
+		{
+			status = 200,
+			body = '{"usage":{"input_tokens":2000,"output_tokens":3}}',
+			options = {},
+		}: { readonly status?: number; readonly body?: string; readonly options?: Partial<ProxyOptions> } = {},
 	) {
-		const upstream = await startUpstream((_, response) => response.writeHead(status).end("{}"));
+		const upstream = await startUpstream((_, response) => response.writeHead(status).end(body));
 		const proxy = await startProxyTo(upstream.url, options);
 		for (const one of requests) await send(proxy.url, one);
 		await until(() => proxy.totals().asked === requests.length);
@@ -59,6 +63,12 @@ describe("the closing line", () => {
 		);
 		expect(await closingAfter([request], { options: { holdout: 1 } })).toMatch(
 			/, 1 request without new decisions \(held out: 1\)$/,
+		);
+	});
+
+	it("claims no ratio for requests whose answer tells no usage", async () => {
+		expect(await closingAfter([request], { body: '{"usage":{"input_tokens":0,"output_tokens":0}}' })).toMatch(
+			/, 1 request estimated, without a saving: the upstream reports no usage$/,
 		);
 	});
 
