@@ -203,6 +203,7 @@ const reasons: Readonly<Record<string, string>> = {
 	archive: "the archive cannot be written",
 	memory: "the memory cannot be written",
 	failed: "planning failed",
+	busy: "too much to plan at once",
 };
 
 /** Why a request got no new decisions. */

@@ -34,6 +34,8 @@ export interface Serving {
 	readonly refusesThreads: boolean;
 	/** Absent unless the cache is kept warm. */
 	readonly keepWarm: KeepWarm | undefined;
+	/** Takes work that no request waits for. */
+	readonly inBackground: (work: Promise<void>) => void;
 	/** Whether a program is gone once the connection of its last request is closed. */
 	readonly leavesWithConnection: boolean;
 }
@@ -80,7 +82,7 @@ function parsedBody(bytes: Buffer): unknown {
 /** Milliseconds after which planning begins although the answer has not ended. */
 const planAfterMs = 100;
 
-/** Sends a request with its known states and the decisions for it. Resolves once the next edits are planned. */
+/** Sends a request with its known states and the decisions for it. The next edits are planned in the background. */
 export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Promise<void> {
 	const { response, ledger, refusesThreads } = exchange;
 	const prepared = await prepareOrPass(asked, exchange);
@@ -95,8 +97,8 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 		);
 	const { composed } = prepared;
 	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
-	const planAhead = once(() => prepared.planAhead());
-	const timer = setTimeout(() => void planAhead(), planAfterMs);
+	const planAhead = once(() => exchange.inBackground(prepared.planAhead()));
+	const timer = setTimeout(planAhead, planAfterMs);
 	const endPause = pauseEndedBy(prepared, exchange);
 	let answered: AnsweredRequest | undefined;
 	try {
@@ -108,7 +110,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	} finally {
 		endPause?.(answered);
 		clearTimeout(timer);
-		await planAhead();
+		planAhead();
 	}
 }
 

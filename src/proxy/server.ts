@@ -10,7 +10,7 @@ import type { Environment } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import type { Policy } from "../policy/schema.ts";
 import { inTime } from "../sending/archiving.ts";
-import { type Editing, type Fault, openEditing } from "../sending/editing.ts";
+import { type Editing, type Fault, type HeldLimits, openEditing } from "../sending/editing.ts";
 import { openCatalogue } from "../tokens/model-prices.ts";
 import { createAccounts } from "./accounts.ts";
 import { exchangeEdited, pass, type Serving } from "./exchange.ts";
@@ -63,7 +63,7 @@ interface ProxyOptions {
 	/** The time that the headers of a request may take. */
 	readonly headersMilliseconds?: number | undefined;
 	/** For tests, which inject faults and time. */
-	readonly engine?: Partial<Pick<Editing, "planner" | "worked">> | undefined;
+	readonly engine?: (Partial<Pick<Editing, "planner" | "worked">> & { readonly limits?: HeldLimits }) | undefined;
 }
 
 /** Throws PalimpsestError `invalid_argument` for an upstream that is not a base URL, and for a port in use. */
@@ -97,6 +97,11 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	await openCatalogue();
 	const editing = await openEditing({ policy, archive, memoryFolder, holdout, now, onFault, ...engine });
 	const leavesWithConnection = options.keepWarm === "while_connected";
+	const underWay = new Set<Promise<void>>();
+	const inBackground = (work: Promise<void>): void => {
+		underWay.add(work);
+		void work.finally(() => underWay.delete(work));
+	};
 	const running: Running = {
 		options,
 		upstreams,
@@ -107,7 +112,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		refusesThreads,
 		accounts: createAccounts(editing.memoryFolder),
 		caching: createCachingRecord(),
-		underWay: new Set(),
+		inBackground,
 		isEnding: false,
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
 		pages: livePages({
@@ -134,8 +139,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			});
 			fail(request, response);
 		});
-		running.underWay.add(work);
-		void work.finally(() => running.underWay.delete(work));
+		inBackground(work);
 	});
 	const sockets = new Set<Socket>();
 	server.on("connection", (socket: Socket) => {
@@ -147,9 +151,10 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		socket.on("error", () => {});
 		socket.end("HTTP/1.1 426 Upgrade Required\r\nUpgrade: HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 	});
+	const resting = setInterval(editing.histories.rest, restEveryMs).unref();
 	const port = await listen(server, { host: options.host ?? "127.0.0.1", port: options.port });
 	const settled = async (): Promise<void> => {
-		while (running.underWay.size > 0) await Promise.allSettled(running.underWay);
+		while (underWay.size > 0) await Promise.allSettled(underWay);
 	};
 	return {
 		port,
@@ -162,6 +167,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			if (answersMs > 0) await inTime(settled(), answersMs);
 			for (const socket of sockets) if (!running.pages.holds(socket)) socket.destroy();
 			running.keepWarm?.close();
+			clearInterval(resting);
 			for (const upstream of upstreams.values()) upstream.close();
 			// The originals of the last results are being written, and the last bill is entered.
 			await inTime(settled(), longestEndMs);
@@ -171,6 +177,9 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		},
 	};
 }
+
+/** How often histories that nobody uses are let go. */
+const restEveryMs = 20_000;
 
 /** The time that the end of the proxy waits for its archive. */
 const longestEndMs = 2_000;
@@ -194,8 +203,6 @@ interface Running extends Serving {
 	readonly upstreams: ReadonlyMap<UpstreamName, Upstream>;
 	readonly pages: ReturnType<typeof livePages>;
 	readonly bodies: ReturnType<typeof createBodyHold>;
-	/** Requests that are answered, or planned on. */
-	readonly underWay: Set<Promise<void>>;
 	isEnding: boolean;
 }
 

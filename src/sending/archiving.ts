@@ -12,6 +12,8 @@ export type Originals = ReturnType<typeof createOriginals>;
 
 /** A result that is sent in another form, which names its original by `ref`. */
 interface Replaced {
+	/** The key of the result. */
+	readonly key: string;
 	readonly paired: PairedResult;
 	readonly values: Values;
 	readonly ref: string | undefined;
@@ -21,6 +23,8 @@ interface Replaced {
 
 /** Archiving an original again marks it as used, so that the retention keeps it as long as its placeholder is sent. */
 const archivedForMs = 24 * 3_600_000;
+
+const mostArchived = 50_000;
 
 /** A plan holds its conversation until then. */
 const longestPutMs = 10_000;
@@ -43,38 +47,53 @@ export function createOriginals({
 		});
 		if (!refs) throw new PalimpsestError("archive_unavailable", "The archive does not answer.");
 	};
-	const archivedAt = new WeakMap<Values, number>();
+	/** By result and places, when its originals were archived. */
+	const archivedAt = new Map<string, number>();
+	const markOf = ({ key, values, isCleared }: Replaced) => (isCleared ? key : [key, ...values.keys()].join(" "));
+	const noteArchived = (marks: readonly string[], at: number): void => {
+		for (const mark of marks) {
+			archivedAt.delete(mark);
+			archivedAt.set(mark, at);
+		}
+		for (const oldest of archivedAt.keys()) {
+			if (archivedAt.size <= mostArchived) return;
+			archivedAt.delete(oldest);
+		}
+	};
+	/** The originals of results that were not archived for long. They alone are held until they are written. */
+	const dueOf = (document: unknown, replaced: readonly Replaced[]) => {
+		if (!archive) return { marks: [], originals: [] };
+		const at = now();
+		const due = replaced.filter((one) => {
+			return at - (archivedAt.get(markOf(one)) ?? Number.NEGATIVE_INFINITY) > archivedForMs;
+		});
+		return { marks: due.map(markOf), originals: due.flatMap((one) => originalsOf(document, one, archive)) };
+	};
+	const write = async ({ marks, originals }: ReturnType<typeof dueOf>): Promise<void> => {
+		const at = now();
+		if (originals.length > 0) await put(originals.map(({ original }) => original));
+		noteArchived(marks, at);
+	};
+	const writeSent = async (due: ReturnType<typeof dueOf>): Promise<void> => {
+		try {
+			const late = [...waiting];
+			if (late.length > 0) await put(late.map(([, original]) => original));
+			for (const [own] of late) waiting.delete(own);
+			await write(due);
+		} catch (error) {
+			for (const { original, own } of due.originals) waiting.set(own, original);
+			throw error;
+		}
+	};
 	/** Originals of results that were sent cut, and that could not be written yet. */
 	const waiting = new Map<string, Original>();
 	return {
 		/** False while an original waits to be written: then nothing more is cut. */
 		canArchive: () => waiting.size === 0,
 		/** Throws PalimpsestError `archive_unavailable` or `ambiguous_reference`; then nothing may be masked. */
-		async archive(document: unknown, replaced: readonly Replaced[]): Promise<void> {
-			if (!archive) return;
-			const at = now();
-			const due = replaced.filter(
-				({ values }) => at - (archivedAt.get(values) ?? Number.NEGATIVE_INFINITY) > archivedForMs,
-			);
-			const originals = due.flatMap((one) => originalsOf(document, one, archive));
-			if (originals.length > 0) await put(originals.map(({ original }) => original));
-			for (const { values } of due) archivedAt.set(values, at);
-		},
+		archive: (document: unknown, replaced: readonly Replaced[]): Promise<void> => write(dueOf(document, replaced)),
 		/** The same for results that are sent already. Originals that cannot be written wait for the next request. */
-		async keep(document: unknown, replaced: readonly Replaced[]): Promise<void> {
-			try {
-				const due = [...waiting];
-				if (due.length > 0) await put(due.map(([, original]) => original));
-				for (const [own] of due) waiting.delete(own);
-				await this.archive(document, replaced);
-			} catch (error) {
-				for (const one of replaced) {
-					if (!archive || archivedAt.has(one.values)) continue;
-					for (const { original, own } of originalsOf(document, one, archive)) waiting.set(own, original);
-				}
-				throw error;
-			}
-		},
+		keep: (document: unknown, replaced: readonly Replaced[]): Promise<void> => writeSent(dueOf(document, replaced)),
 	};
 }
 

@@ -16,7 +16,7 @@ import {
 	reasonAgainst,
 	type Why,
 } from "./decisions.ts";
-import type { Branch } from "./histories.ts";
+import { type Branch, type Histories, messagesOf } from "./histories.ts";
 import { messageKey } from "./identity.ts";
 import type { Memory } from "./memory.ts";
 import type { Note, StateChange } from "./notes.ts";
@@ -161,7 +161,7 @@ export function compose<Written>(
 	}
 
 	const drops = remembered.dropsBlocks && request.takesBetas ? dropBlocks.edit(body) : undefined;
-	const writtenBefore: Pick<Branch, "writtenText"> = opened.branch ?? {};
+	const writtenBefore: Pick<Branch, "writtenText"> = { writtenText: opened.branch?.writtenText };
 	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
 		const clearing = contextManagement(body, paired, stateAt);
 		const isThere = objectOf(body).context_management !== undefined;
@@ -183,13 +183,13 @@ export function compose<Written>(
 		decided: new Set(fresh.keys()),
 		asked,
 		why,
-		noDecision: noDecision ?? (opened.branch?.hasFailed ? "failed" : undefined),
+		noDecision: noDecision ?? unplannedOf(opened, histories),
 		leftOut: out,
 		charsSent: once(() => charsSent(transcript, paired, stateOf)),
 		asksToDrop: drops !== undefined,
 		asksToClear: clears(stateOf),
 		branch: decides
-			? Object.assign(histories.keep(conversation, { transcript, paired, keys }, opened.branch), writtenBefore)
+			? histories.keep(conversation, { transcript, paired, keys, ...writtenBefore }, opened.branch)
 			: undefined,
 	};
 	// A request that only counts tokens leaves nothing out of those after it.
@@ -341,8 +341,7 @@ function decide(
 	}
 	const clearing = clearingFor(request, shared.policy, remembered);
 	// A program that asks again after a failure gets the same edits: the provider's cache may hold them.
-	const isSame = branch?.transcript.messages.length === transcript.messages.length;
-	const isAgain = isSame && branch.wasRefused === true && !isCold;
+	const isAgain = branch?.wasRefused === true && messagesOf(branch) === transcript.messages.length && !isCold;
 	const mayChoose = decides && !isAgain && clearing !== "refused";
 	const chosen = mayChoose ? choose(opened, known, { remembered, terms, clearing }) : undefined;
 	for (const [place, { kind, values, ref }] of chosen?.decisions ?? []) {
@@ -353,6 +352,12 @@ function decide(
 	if (recall && decides) addClearingNote(opened, { known, fresh, recall, policy: shared.policy, began });
 	if (recall && decides) addHint(opened, { known, fresh, recall, policy: shared.policy, number: began.since });
 	return chosen;
+}
+
+/** Why the request before this one is not planned on. */
+function unplannedOf({ branch, conversation, remembered }: OpenedConversation, histories: Histories) {
+	if (branch || remembered.messages === 0) return branch?.unplanned;
+	return histories.mayBeForgotten(conversation) ? "busy" : undefined;
 }
 
 /** Whether the API may refuse reasoning whose beginning was edited. */

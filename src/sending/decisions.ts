@@ -15,7 +15,7 @@ import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { charsSent, isGone, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 
 /** Why a request got no new decisions, if there is a reason other than that none was due. */
-export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed";
+export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed" | "busy";
 
 /** Why results go that were there before. */
 export type Why = "it pays" | "the cache had expired" | "a price step or the window" | "the agent asked";

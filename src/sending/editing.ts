@@ -8,9 +8,10 @@ import { clearingFor } from "./clearing.ts";
 import { type Composed, compose } from "./compose.ts";
 import { knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
-import { createHistories, planOn } from "./histories.ts";
-import { createMemory, memoryFolderOf } from "./memory.ts";
+import { createHistories, type HistoryLimits, lengthOf } from "./histories.ts";
+import { createMemory, type MemoryLimits, memoryFolderOf } from "./memory.ts";
 import { type Plan, planAsked, planNext } from "./plan.ts";
+import { createPlanQueue, type PlanQueue } from "./plan-queue.ts";
 import { type HostRequest, type OpenedConversation, openRequest, type Shared } from "./request.ts";
 import type { Planning } from "./sent-history.ts";
 
@@ -21,6 +22,7 @@ export interface Editing extends Shared {
 	readonly planner: (planning: Planning) => Promise<Plan>;
 	/** Milliseconds that this process has worked. Waiting for other programs does not count. */
 	readonly worked: () => number;
+	readonly plans: PlanQueue;
 	readonly onFault: (fault: Fault, reason: string) => void;
 }
 
@@ -31,18 +33,32 @@ export type Fault = (typeof faults)[number];
 
 const day = 24 * 3_600_000;
 
+/** What is held of conversations between their requests. */
+export interface HeldLimits {
+	readonly histories?: HistoryLimits;
+	readonly memory?: MemoryLimits;
+	/** Characters of the conversations whose plans wait. */
+	readonly waitingChars?: number;
+}
+
 /** Without `memoryFolder`, states are kept next to an archive of files, else in memory alone. */
 export async function openEditing(
 	what: Pick<Editing, "policy" | "archive" | "holdout" | "now" | "onFault"> &
-		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked">>,
+		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked">> & {
+			/** Tests inject small ones. */
+			readonly limits?: HeldLimits | undefined;
+		},
 ): Promise<Editing> {
+	const { limits = {} } = what;
 	const { policy, archive, now, memoryFolder = memoryFolderOf(archive), planner = planNext, worked = workedMs } = what;
 	const isStorable = (text: string) => !archive || archive.refOf(text) === refOfHash(sha256(text));
-	const memory = createMemory({ folder: memoryFolder, now, isStorable });
+	const memory = createMemory({ folder: memoryFolder, now, isStorable, limits: limits.memory });
 	await memory.sweep(policy.archive.max_age_days * day);
 	const isPlaceholder = placeholdersOf(policy, archive ? "archived" : "not_archived");
 	const originals = createOriginals({ archive, now, isPlaceholder });
-	return { ...what, memoryFolder, planner, worked, memory, histories: createHistories(), originals };
+	const histories = createHistories({ now, limits: limits.histories });
+	const plans = createPlanQueue({ mostChars: limits.waitingChars });
+	return { ...what, memoryFolder, planner, worked, memory, histories, plans, originals };
 }
 
 export interface Prepared<Written> {
@@ -96,43 +112,41 @@ function nextStep(): void {
 	if (steps.length > 0) setImmediate(nextStep);
 }
 
-async function planAhead<Written>(
+/** What waits holds the conversation, and not the request. */
+function planAhead<Written>(
 	opened: OpenedConversation,
 	composed: Composed<Written>,
 	{ request, editing }: { readonly request: HostRequest<Written>; readonly editing: Editing },
 ): Promise<void> {
-	const { source, paired } = opened;
+	const { source, paired, keys, conversation } = opened;
 	const { states, branch } = composed;
-	const { originals, onFault } = editing;
-	if (!branch || opened.isHeldOut) return;
+	const { originals, plans, policy, memory } = editing;
+	if (!branch || opened.isHeldOut) return Promise.resolve();
 	const replaced = states.flatMap((state, place) => {
 		const one = paired[place];
 		const isCleared = state?.kind === "cleared";
 		const isReplaced = isCleared || (state?.values.size ?? 0) > 0;
-		return state && one && isReplaced ? [{ paired: one, values: state.values, ref: state.ref, isCleared }] : [];
+		const key = keys[place] as string;
+		return state && one && isReplaced ? [{ key, paired: one, values: state.values, ref: state.ref, isCleared }] : [];
 	});
-	try {
-		await originals.keep(source.document, replaced);
-	} catch (error) {
-		onFault("archive", describe(error));
-	}
-	const { remembered } = opened;
-	if (composed.number < remembered.frozenUntil || clearingFor(request, editing.policy, remembered) === "refused")
-		return;
+	const kept = originals.keep(source.document, replaced).catch(faultOf("archive", editing));
+	const remembered = memory.recall(conversation);
+	if (composed.number < remembered.frozenUntil || clearingFor(request, policy, remembered) === "refused") return kept;
 	const { tokensPerChar } = branch;
-	const planning = planningOf(opened, {
-		states,
-		request,
-		editing,
-		tokensPerChar,
-		isForwarded: true,
-		pause: inTurns,
+	const how = { states, request, editing, tokensPerChar, isForwarded: true, pause: inTurns };
+	return plans.add(branch, {
+		chars: lengthOf(branch),
+		run: plannedAfter(kept, planningOf(opened, how), editing),
+		failed: faultOf("failed", editing),
 	});
-	await planOn(
-		branch,
-		() => editing.planner(planning),
-		(error) => onFault(isArchiveFault(error) ? "archive" : "failed", describe(error)),
-	);
+}
+
+function plannedAfter(kept: Promise<void>, planning: Planning, { planner }: Editing): () => Promise<Plan> {
+	return () => kept.then(() => planner(planning));
+}
+
+function faultOf(kind: "archive" | "failed", { onFault }: Editing): (error: unknown) => void {
+	return (error) => onFault(isArchiveFault(error) ? "archive" : kind, describe(error));
 }
 
 function planningOf<Written>(

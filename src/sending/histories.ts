@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
 	hasSameRest,
 	type Message,
@@ -10,95 +11,195 @@ import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 
 /** A conversation that goes on: its last request as the host sent it, and the plans on it. */
-export interface Branch extends KnownKeys {
-	readonly transcript: Transcript;
-	readonly chars: number;
+export interface Branch {
+	/** The last request: its texts, or a mark by which they are known again. */
+	readonly last: History | Mark;
 	/** Made for this history or for its beginning. */
 	plan?: Plan | undefined;
 	/** The decisions that the agent asked for in its last answered call. A plan that began before the call lacks them. */
 	asked?: Plan["asked"] | undefined;
-	/** Whether the last planning has failed. */
-	hasFailed?: boolean | undefined;
+	/** Why the last request has no plan: planning has failed, or there was too much to plan. */
+	unplanned?: "failed" | "busy" | undefined;
 	/** Whether its last request got no good answer, so that the program may send it again. */
 	wasRefused?: boolean | undefined;
-	planning?: Promise<void> | undefined;
-	/** Plans on the last request, once the planning that is under way has ended. */
-	next?: (() => Promise<Plan>) | undefined;
 	/** The body of the last request, and the body that was sent in its place. */
 	writtenText?: WrittenText | undefined;
 	/** Tokens of the provider for each character that was sent, from the usage of the last answer. */
 	tokensPerChar?: number | undefined;
 }
 
+interface History extends KnownKeys {
+	readonly kind: "history";
+	readonly transcript: Transcript;
+	readonly chars: number;
+}
+
+/** Names the messages of a request in place of their texts. */
+interface Mark {
+	readonly kind: "mark";
+	readonly hash: string;
+	readonly messages: number;
+	readonly results: number;
+}
+
 export type Histories = ReturnType<typeof createHistories>;
 
 /** Branches of a conversation that go on in turns, such as those of a fork. */
 const mostBranches = 3;
-const mostConversations = 64;
-/** The limit of all histories: some 16 conversations of 1 MB. */
-const mostChars = 16_000_000;
 
-/** The last histories of each conversation. A plan counts only for a request that continues the history it was made for. */
-export function createHistories() {
-	const conversations = new Map<string, readonly Branch[]>();
+/** Limits over all conversations. Tests inject small ones. */
+export interface HistoryLimits {
+	/** Characters of histories, with the texts that were written for them: some five conversations of 1 MB. */
+	readonly mostChars: number;
+	/** Bytes of what is left of the others: some 1 000 conversations of 40 results. */
+	readonly mostMarkBytes: number;
+	/** Milliseconds after its last request for which a history is held. */
+	readonly heldForMs: number;
+}
+
+const usualLimits: HistoryLimits = { mostChars: 16_000_000, mostMarkBytes: 24_000_000, heldForMs: 60_000 };
+
+/**
+ * The last histories of each conversation. A plan counts only for a request that continues the history it was made for.
+ * Where there are too many, or after a while, marks and plans take the place of texts: the next request is then hashed,
+ * which takes some milliseconds for 1 MB.
+ */
+export function createHistories({
+	now,
+	limits: { mostChars, mostMarkBytes, heldForMs } = usualLimits,
+}: {
+	readonly now: () => number;
+	readonly limits?: HistoryLimits | undefined;
+}) {
+	const held = new Map<string, { readonly branches: readonly Branch[]; readonly chars: number; readonly at: number }>();
+	const marked = new Map<string, { readonly branches: readonly Branch[]; readonly bytes: number }>();
+	let chars = 0;
+	let markBytes = 0;
+	let hasForgotten = false;
+
+	const branchesOf = (conversation: string) => (held.get(conversation) ?? marked.get(conversation))?.branches ?? [];
+	const takeOut = (conversation: string): readonly Branch[] => {
+		const branches = branchesOf(conversation);
+		chars -= held.get(conversation)?.chars ?? 0;
+		held.delete(conversation);
+		markBytes -= marked.get(conversation)?.bytes ?? 0;
+		marked.delete(conversation);
+		return branches;
+	};
+	const letGo = (conversation: string): void => {
+		const branches = takeOut(conversation);
+		for (const branch of branches) {
+			if (branch.last.kind === "history") Object.assign(branch, { last: markOf(branch.last), writtenText: undefined });
+		}
+		const bytes = branches.reduce((sum, branch) => sum + bytesOfMarked(branch), 0);
+		marked.set(conversation, { branches, bytes });
+		markBytes += bytes;
+		for (const oldest of marked.keys()) {
+			if (markBytes <= mostMarkBytes) break;
+			takeOut(oldest);
+			hasForgotten = true;
+		}
+	};
+
 	return {
 		/** The branch with the longest history that a request continues. */
 		continuedBy(conversation: string, transcript: Transcript): Branch | undefined {
-			const branches = conversations.get(conversation) ?? [];
-			const found = branches.filter((branch) => continues(transcript, branch.transcript));
-			return found.toSorted((a, b) => b.transcript.messages.length - a.transcript.messages.length)[0];
+			const branches = branchesOf(conversation);
+			const hashes = hashesOf(transcript.messages, branches);
+			const found = branches.filter(({ last }) =>
+				last.kind === "mark" ? hashes.get(last.messages) === last.hash : continues(transcript, last.transcript),
+			);
+			return found.toSorted((a, b) => messagesOf(b) - messagesOf(a))[0];
 		},
+		/** Whether it may have been here, and nothing of it is left. */
+		mayBeForgotten: (conversation: string) => hasForgotten && branchesOf(conversation).length === 0,
 		/** Takes a request as the last one of the branch that it continues, or of a new branch. */
 		keep(
 			conversation: string,
-			request: KnownKeys & { readonly transcript: Transcript },
+			request: KnownKeys & { readonly transcript: Transcript; readonly writtenText?: WrittenText | undefined },
 			branch: Branch | undefined,
 		): Branch {
+			const branches = takeOut(conversation);
+			const { transcript, paired, keys, writtenText } = request;
 			// Of a history that goes on, only new messages are counted.
-			const chars = (branch?.chars ?? 0) + charsOf(request.transcript, branch?.transcript.messages.length);
-			const kept: Branch = Object.assign(branch ?? {}, { ...request, chars });
-			const others = (conversations.get(conversation) ?? []).filter((one) => one !== kept);
+			const before = branch?.last.kind === "history" ? branch.last : undefined;
+			const length = (before?.chars ?? 0) + charsOf(transcript, before?.transcript.messages.length);
+			const last: History = { kind: "history", transcript, paired, keys, chars: length };
+			const kept: Branch = Object.assign(branch ?? {}, { last, writtenText });
+			const others = branches.filter((one) => one !== kept);
 			// Only the branch that goes on is written from the earlier text.
 			for (const other of others) other.writtenText = undefined;
-			conversations.delete(conversation);
-			conversations.set(conversation, [kept, ...others].slice(0, mostBranches));
-			dropOldest();
+			const all = [kept, ...others].slice(0, mostBranches);
+			const added = all.reduce((sum, one) => sum + charsHeld(one), 0);
+			held.set(conversation, { branches: all, chars: added, at: now() });
+			chars += added;
+			for (const oldest of held.keys()) {
+				if (held.size === 1 || chars <= mostChars) break;
+				letGo(oldest);
+			}
 			return kept;
 		},
+		/** Lets go what no request has used for a while. */
+		rest(): void {
+			for (const [conversation, { at }] of held) if (Math.abs(now() - at) > heldForMs) letGo(conversation);
+		},
 	};
-
-	function dropOldest(): void {
-		let chars = 0;
-		for (const branches of conversations.values()) for (const branch of branches) chars += branch.chars;
-		for (const [key, branches] of conversations) {
-			if (conversations.size === 1 || (chars <= mostChars && conversations.size <= mostConversations)) return;
-			conversations.delete(key);
-			for (const branch of branches) chars -= branch.chars;
-		}
-	}
 }
 
-/** One planning at a time for each branch. Of the requests that come during it, the last is planned on. */
-export function planOn(branch: Branch, make: () => Promise<Plan>, failed: (error: unknown) => void): Promise<void> {
-	if (branch.planning) {
-		branch.next = make;
-		return branch.planning;
+/** The results of the last request of a branch. */
+export function resultsOf({ last }: Pick<Branch, "last">): number {
+	return last.kind === "mark" ? last.results : last.keys.length;
+}
+
+/** The characters that are held of the last request. */
+export function lengthOf({ last }: Pick<Branch, "last">): number {
+	return last.kind === "mark" ? 0 : last.chars;
+}
+
+export function messagesOf({ last }: Pick<Branch, "last">): number {
+	return last.kind === "mark" ? last.messages : last.transcript.messages.length;
+}
+
+function charsHeld({ last, writtenText }: Branch): number {
+	return lengthOf({ last }) + (writtenText ? writtenText.text.length + writtenText.written.length : 0);
+}
+
+/** A plan that is still made may decide on each result, by a placeholder and some names. */
+function bytesOfMarked(branch: Branch): number {
+	return 500 + 600 * resultsOf(branch);
+}
+
+function markOf({ transcript: { messages }, keys }: History): Mark {
+	const hash = hashTo(messages, [messages.length]).get(messages.length) as string;
+	return { kind: "mark", hash, messages: messages.length, results: keys.length };
+}
+
+/** Hashes of the beginnings of a request that may be those of marked branches, by their messages. */
+function hashesOf(messages: readonly Message[], branches: readonly Branch[]): ReadonlyMap<number, string> {
+	const counts = branches.flatMap(({ last }) =>
+		last.kind === "mark" && last.messages <= messages.length ? [last.messages] : [],
+	);
+	return hashTo(messages, counts);
+}
+
+function hashTo(messages: readonly Message[], counts: readonly number[]): ReadonlyMap<number, string> {
+	const hashes = new Map<number, string>();
+	const hash = createHash("sha256");
+	for (let index = 0; index < Math.max(0, ...counts); index += 1) {
+		const { role, counted, calls, results } = messages[index] as Message;
+		const texts = [...counted, ...results.flatMap((one) => [...one.texts.map(({ text }) => text), restOf(one)])];
+		const about = results.map(({ callId, texts: ofResult }) => [callId ?? null, ofResult.length]);
+		const lengths = texts.map(({ length }) => length);
+		hash.update(JSON.stringify([role, counted.length, calls.map(({ id }) => id ?? null), about, lengths]));
+		for (const text of texts) hash.update(text);
+		if (counts.includes(index + 1)) hashes.set(index + 1, hash.copy().digest("base64"));
 	}
-	const run = async (): Promise<void> => {
-		for (let work: typeof branch.next = make; work; work = branch.next) {
-			branch.next = undefined;
-			try {
-				branch.plan = await work();
-				branch.hasFailed = false;
-			} catch (error) {
-				branch.hasFailed = true;
-				failed(error);
-			}
-		}
-		branch.planning = undefined;
-	};
-	branch.planning = run();
-	return branch.planning;
+	return hashes;
+}
+
+/** What `hasSameRest` compares. */
+function restOf({ whole }: ToolResult): string {
+	return whole?.json ? `\n${whole.json.rest.join("\n")}` : "";
 }
 
 /** Compares texts, which is faster than hashing them. */

@@ -51,7 +51,17 @@ export interface Remembered {
 
 export type Memory = ReturnType<typeof createMemory>;
 
-const mostConversations = 500;
+/** Limits over all conversations. Past them those whose file has all of their states go first: they are read again. */
+export interface MemoryLimits {
+	readonly mostConversations: number;
+	/** Characters of states, with the texts that were sent in place of results. */
+	readonly mostChars: number;
+}
+
+const usualLimits: MemoryLimits = { mostConversations: 500, mostChars: 24_000_000 };
+/** States that no file has are held up to so many times the limit. */
+const moreAlone = 3;
+/** Names of results by which the conversation with their states is found. */
 const mostResults = 50_000;
 /** Notes of one conversation that wait for a disk. */
 const mostUnwritten = 1_000;
@@ -70,30 +80,51 @@ export function createMemory({
 	now,
 	isStorable = () => true,
 	uptime = () => secondsOfUptime() * 1_000,
+	limits: { mostConversations, mostChars } = usualLimits,
 }: {
 	readonly folder: string | undefined;
 	readonly now: () => number;
+	readonly limits?: MemoryLimits | undefined;
 	readonly isStorable?: (text: string) => boolean;
 	/** The uptime of the machine, in ms. */
 	readonly uptime?: () => number;
 }) {
 	const conversations = new Map<string, Entry>();
-	const results = new Map<string, ResultState>();
+	/** By the key of a result, the conversation that decided on it last. */
+	const results = new Map<string, string>();
+	let chars = 0;
 	const fileOf = (conversation: string) => folder && path.join(folder, `${conversation}.jsonl`);
 
 	const entryOf = (conversation: string): Entry => {
 		const entry = conversations.get(conversation) ?? newEntry();
 		conversations.delete(conversation);
 		conversations.set(conversation, entry);
-		dropOldest(conversations, mostConversations);
 		return entry;
 	};
 
+	const letGo = (isDue: (entry: Entry) => boolean, most: MemoryLimits): void => {
+		for (const [oldest, entry] of conversations) {
+			if (conversations.size <= most.mostConversations && chars <= most.mostChars) return;
+			if (conversations.size === 1 || !isDue(entry)) continue;
+			conversations.delete(oldest);
+			chars -= entry.chars;
+		}
+	};
+	const letOldestGo = (): void => {
+		letGo(({ isAlone }) => !isAlone, { mostConversations, mostChars });
+		letGo(() => true, { mostConversations: moreAlone * mostConversations, mostChars: moreAlone * mostChars });
+	};
+	const grow = (entry: Entry, more: number): void => {
+		entry.chars += more;
+		chars += more;
+	};
+
 	const take = (
-		entry: Entry,
+		conversation: string,
 		note: Omit<Note, "states">,
 		states: Iterable<readonly [string, ResultState | undefined]>,
 	) => {
+		const entry = entryOf(conversation);
 		for (const [key, state] of states) {
 			results.delete(key);
 			if (!state) {
@@ -101,7 +132,7 @@ export function createMemory({
 				continue;
 			}
 			entry.states.set(key, state);
-			results.set(key, state);
+			results.set(key, conversation);
 			if (isGone(state) && state.changed > entry.lastMasking) {
 				entry.maskings += 1;
 				entry.lastMasking = state.changed;
@@ -125,7 +156,22 @@ export function createMemory({
 		entry.refusesClearing ||= note.refusesClearing === true;
 	};
 
-	const readNew = (entry: Entry, file: string): void => {
+	/** The same for notes that no file has. */
+	const takeAlone = (conversation: string, note: Note): void => {
+		const { states = [] } = note;
+		take(
+			conversation,
+			note,
+			states.map(({ key, state }) => [key, state]),
+		);
+		if (states.length === 0) return;
+		const entry = entryOf(conversation);
+		entry.isAlone = true;
+		grow(entry, readLine(lineOf(note, () => true))?.chars ?? 0);
+	};
+
+	const readNew = (conversation: string, file: string): void => {
+		const entry = entryOf(conversation);
 		const about = statSync(file, { throwIfNoEntry: false });
 		if (!about) return;
 		entry.lastCall = about.mtimeMs;
@@ -135,16 +181,18 @@ export function createMemory({
 		const end = bytes.lastIndexOf(10) + 1;
 		for (const line of bytes.subarray(Math.min(entry.read, end), end).toString("utf8").split("\n")) {
 			const read = readLine(line);
-			if (read) take(entry, read.note, read.states);
+			if (!read) continue;
+			take(conversation, read.note, read.states);
+			grow(entry, read.chars);
 		}
 		entry.read = end;
 	};
 
 	/** Reads the notes of other processes. After a fault of the disk, those of this process are all there is. */
-	const readOthers = (conversation: string, entry: Entry): void => {
+	const readOthers = (conversation: string): void => {
 		const file = fileOf(conversation);
 		try {
-			if (file) readNew(entry, file);
+			if (file) readNew(conversation, file);
 		} catch {
 			// The results that have states keep them also where the folder cannot be read.
 		}
@@ -172,8 +220,9 @@ export function createMemory({
 	return {
 		/** Also reads the notes of other processes. */
 		recall(conversation: string): Remembered {
+			readOthers(conversation);
 			const entry = entryOf(conversation);
-			readOthers(conversation, entry);
+			letOldestGo();
 			return entry;
 		},
 		/**
@@ -181,8 +230,11 @@ export function createMemory({
 		 * last results. Another process may have decided on them.
 		 */
 		statesAnywhere(): (key: string) => ResultState | undefined {
-			for (const [conversation, entry] of conversations) readOthers(conversation, entry);
-			return (key) => results.get(key);
+			for (const conversation of [...conversations.keys()].reverse()) readOthers(conversation);
+			return (key) => {
+				const conversation = results.get(key);
+				return conversation === undefined ? undefined : this.recall(conversation).states.get(key);
+			};
 		},
 		/**
 		 * Afterwards other processes know it. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then
@@ -191,34 +243,40 @@ export function createMemory({
 		note(conversation: string, note: Note): void {
 			const entry = entryOf(conversation);
 			const file = fileOf(conversation);
-			if (file && entry.read <= mostFileBytes) {
+			if (!file || entry.read > mostFileBytes) takeAlone(conversation, note);
+			else {
 				// Other processes may have decided something newer since.
 				const waited = entry.unwritten.map((one) => {
 					return { ...one, states: one.states?.filter(({ key, state }) => entry.states.get(key) === state) };
 				});
-				const lines = `\n${[...waited, note].map((one) => lineOf(one, isStorable)).join("\n")}\n`;
+				const line = lineOf(note, isStorable);
+				const lines = `\n${[...waited.map((one) => lineOf(one, isStorable)), line].join("\n")}\n`;
 				using(() => append(file, lines));
 				entry.unwritten = [];
 				// Read again only the notes that others append.
 				const size = statSync(file, { throwIfNoEntry: false })?.size;
 				if (size === entry.read + Buffer.byteLength(lines)) entry.read = size;
+				// As it is read again: the texts are in the conversation.
+				const written = readLine(line);
+				take(conversation, note, written?.states ?? []);
+				grow(entry, written?.chars ?? 0);
+				const stored = new Set(written?.states.map(([key]) => key));
+				const states = note.states?.filter(({ key }) => !stored.has(key)) ?? [];
+				if (states.length > 0) takeAlone(conversation, { number: note.number, states });
 			}
-			take(
-				entry,
-				note,
-				(note.states ?? []).map(({ key, state }) => [key, state] as const),
-			);
+			letOldestGo();
 		},
 		/** The same for this process only. */
 		noteHere(conversation: string, note: Note): void {
-			const states = (note.states ?? []).map(({ key, state }) => [key, state] as const);
-			take(entryOf(conversation), note, states);
+			takeAlone(conversation, note);
+			letOldestGo();
 		},
 		/** The same where nothing can be written now: the next note that can be writes this one, too. */
 		noteLater(conversation: string, note: Note): void {
 			this.noteHere(conversation, note);
-			const { unwritten } = entryOf(conversation);
-			if (folder && unwritten.length < mostUnwritten) unwritten.push(note);
+			const entry = entryOf(conversation);
+			entry.isAlone = true;
+			if (folder && entry.unwritten.length < mostUnwritten) entry.unwritten.push(note);
 		},
 		/** Notes the time of a request, from which its cache lives on; only for this process where it cannot be written. */
 		called(conversation: string): void {
@@ -305,6 +363,10 @@ interface Entry extends Remembered {
 	lastCall: number | undefined;
 	/** Bytes of its file that were read. */
 	read: number;
+	/** Characters of its states. */
+	chars: number;
+	/** Whether it has notes that its file has not. */
+	isAlone: boolean;
 	unwritten: Note[];
 }
 
@@ -327,6 +389,8 @@ function newEntry(): Entry {
 		refusesClearing: false,
 		lastCall: undefined,
 		read: 0,
+		chars: 0,
+		isAlone: false,
 		unwritten: [],
 	};
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ToolResult } from "../conversation/transcript.ts";
 import { listOf, stringAt } from "../json-text/value.ts";
-import { decodeValues, encodeValues, type ResultState } from "./states.ts";
+import { decodedChars, decodeValues, encodeValues, type ResultState } from "./states.ts";
 
 /** The notes that a request adds. */
 export interface Note {
@@ -86,7 +86,9 @@ export function readLine(line: string) {
 		const state = decodeState(value);
 		return state || value === null ? [[key, state] as const] : [];
 	});
-	return { note, states: decoded };
+	/** Characters that it takes in memory, once its values are read. */
+	const chars = line.length + decodedChars(states);
+	return { note, states: decoded, chars };
 }
 
 const stateKinds = ["whole", "cut", "noted", "answered", "masked", "cleared"] as const;

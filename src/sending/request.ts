@@ -4,7 +4,7 @@ import { pairResults } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Originals } from "./archiving.ts";
-import type { Branch, Histories } from "./histories.ts";
+import { type Branch, type Histories, resultsOf } from "./histories.ts";
 import { conversationKey, resultKeys } from "./identity.ts";
 import type { Memory } from "./memory.ts";
 import type { removals } from "./reasoning.ts";
@@ -82,9 +82,9 @@ export function openRequest(
 		/** By place, our answers to what the agent asks with this request. */
 		answers: undefined as ReadonlyMap<number, string> | undefined,
 		/** Results of earlier requests that this one continues. */
-		sent: branch?.keys.length ?? 0,
+		sent: branch ? resultsOf(branch) : 0,
 		paired: pairResults(transcript),
-		keys: resultKeys(transcript, conversation, branch),
+		keys: resultKeys(transcript, conversation, branch?.last.kind === "history" ? branch.last : undefined),
 		isCold: decides && idle !== undefined && lifetime > 0 && idle > lifetime,
 		/** Whether another process has sent its history, and the cache may still have it. */
 		isResumed: branch === undefined && idle !== undefined && idle <= lifetime,

@@ -114,6 +114,14 @@ export function decodeValues(encoded: unknown): Values {
 	return values;
 }
 
+/** Characters of the ranges of originals in encoded values. */
+export function decodedChars(encoded: unknown): number {
+	if (typeof encoded !== "object" || encoded === null) return 0;
+	const pieces = isJsonObject(encoded) ? encoded[piecesKey] : undefined;
+	if (!Array.isArray(pieces)) return Object.values(encoded).reduce<number>((sum, one) => sum + decodedChars(one), 0);
+	return pieces.reduce((sum: number, piece) => sum + (Array.isArray(piece) ? Number(piece[1]) : 0), 0);
+}
+
 function placeOf(path: Path, { whole, texts, media }: ToolResult): Place | undefined {
 	const at = jsonPointer(path);
 	if (whole && jsonPointer(whole.path) === at) return "whole";
