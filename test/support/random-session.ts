@@ -1,6 +1,6 @@
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import type { Editing } from "../../src/sending/editing.ts";
+import type { Editing, HeldLimits } from "../../src/sending/editing.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { enforcementOf } from "./claude-models.ts";
 import { bodyOf, type HostBlock, type HostMessage, resultsIn, spelled, withoutThinking } from "./host-history.ts";
@@ -54,6 +54,13 @@ interface Branch {
 
 const minute = 60_000;
 
+/** Every request is known again by a mark, and every state by its file. */
+const nothingHeld: HeldLimits = {
+	histories: { mostChars: 0, mostMarkBytes: 10_000_000, heldForMs: -1 },
+	memory: { mostConversations: 1, mostChars: 0 },
+	waitingChars: 0,
+};
+
 /**
  * Plays a session of an agent program that does at random what such programs do, through the proxy and, in a second world,
  * without it. Throws where the proxy breaks a rule; `seed` repeats the session.
@@ -69,7 +76,15 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 
 	let time = Date.now();
 	const archive = (await openArchive({ where: "memory" })) as Archive;
-	const proxy = createSessionProxy({ policy, archive, folder, now: () => time, holdout: host.isHeldOut ? 1 : 0 });
+	const limits = seed % 2 === 1 ? nothingHeld : undefined;
+	const proxy = createSessionProxy({
+		policy,
+		archive,
+		folder,
+		now: () => time,
+		holdout: host.isHeldOut ? 1 : 0,
+		limits,
+	});
 	const real = createSessionUpstream({ account, isGateway });
 	const mirror = createSessionUpstream({ account, isGateway });
 	const oracle = createSessionOracle(counts);

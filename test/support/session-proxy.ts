@@ -4,7 +4,7 @@ import { PalimpsestError } from "../../src/errors.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import { sendAgain } from "../../src/sending/compose.ts";
-import { type Editing, openEditing, prepare } from "../../src/sending/editing.ts";
+import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/sending/editing.ts";
 import { type Plan, planNext } from "../../src/sending/plan.ts";
 import { dropBlocks, isBindingRefusal } from "../../src/sending/reasoning.ts";
 import type { Received } from "./session-upstream.ts";
@@ -38,8 +38,10 @@ export function createSessionProxy(what: {
 	readonly folder: string;
 	readonly now: () => number;
 	readonly holdout: number;
+	/** Given: between requests nothing stays in memory but what these limits allow. */
+	readonly limits?: HeldLimits | undefined;
 }) {
-	const { archive, folder, now, policy, holdout } = what;
+	const { archive, folder, now, policy, holdout, limits } = what;
 	const faults: Faults = { archive: false, memory: false, planner: "none" };
 	const seen = { faults: new Map<string, number>(), late: 0 };
 	const waiting: (() => void)[] = [];
@@ -73,7 +75,7 @@ export function createSessionProxy(what: {
 		async open(): Promise<Editing> {
 			const onFault: Editing["onFault"] = (fault) => seen.faults.set(fault, (seen.faults.get(fault) ?? 0) + 1);
 			const shared = { policy, archive: failing, memoryFolder: folder, holdout, now, planner, onFault };
-			const editing = await openEditing({ ...shared, worked: () => 0 });
+			const editing = await openEditing({ ...shared, worked: () => 0, limits });
 			const note: typeof editing.memory.note = (...given) => {
 				if (faults.memory) throw new PalimpsestError("archive_unavailable", "The disk is full.");
 				editing.memory.note(...given);
@@ -147,6 +149,7 @@ export function createSessionProxy(what: {
 			const work = planAhead();
 			underWay.add(work);
 			void work.finally(() => underWay.delete(work));
+			if (limits) editing.histories.rest();
 			if (waits && faults.planner !== "is_late") await this.settle();
 			return { text: received.kind === "accepted" ? last : undefined, received, refusals, asksToDrop, isOwn };
 		},

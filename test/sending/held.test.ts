@@ -1,0 +1,121 @@
+import { expect, it } from "vitest";
+import { cacheTerms } from "../../src/billing/terms.ts";
+import { applyPlan } from "../../src/conversation/apply.ts";
+import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/sending/editing.ts";
+import { createRandom, pick } from "../bench/random.ts";
+import { early, memoryArchive } from "../proxy/played.ts";
+import { isMasked, requestOf, type Turn, turnsOf } from "../proxy/sessions.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+/** What a process may hold between requests. Every request then is known by a mark alone, and every state by its file. */
+const marksAlone: HeldLimits = {
+	histories: { mostChars: 0, mostMarkBytes: 10_000_000, heldForMs: -1 },
+	memory: { mostConversations: 1, mostChars: 0 },
+};
+/** Hardly any mark, and one plan that waits. */
+const hardlyAnything: HeldLimits = {
+	histories: { mostChars: 0, mostMarkBytes: 9_000, heldForMs: -1 },
+	memory: { mostConversations: 1, mostChars: 0 },
+	waitingChars: 0,
+};
+
+interface Conversation {
+	readonly name: string;
+	turns: readonly Turn[];
+}
+
+const mostTurns = 12;
+
+/** One result of each conversation is cut as it arrives. */
+function turnsOfOne(name: string): Turn[] {
+	return turnsOf(mostTurns, 900).map((turn, index) => ({
+		...turn,
+		id: `${turn.id}of${name}`,
+		output: index === 4 ? turn.output.repeat(30) : `${name}: ${turn.output}`,
+	}));
+}
+
+/** Composes a request, and begins the plan of the next. */
+async function send(editing: Editing, { turns }: Conversation) {
+	const body = JSON.parse(String(requestOf("anthropic", [...turns]).body));
+	const { composed, planAhead } = await prepare(
+		{
+			body,
+			formats: ["anthropic-messages"],
+			terms: cacheTerms(body, "anthropic", early.prices),
+			model: "claude-sonnet-4-5",
+			recall: undefined,
+			decides: true,
+			isEnforced: false,
+			write: (edits: Parameters<typeof applyPlan>[1]) => applyPlan(body, edits),
+		},
+		editing,
+	);
+	return { sent: resultsOf(composed?.written ?? body), why: composed?.noDecision, planned: planAhead() };
+}
+
+function resultsOf(body: { readonly messages: readonly { readonly content: readonly { content?: string }[] }[] }) {
+	return body.messages.flatMap(({ content }) => content.flatMap((block) => block.content ?? []));
+}
+
+/** Two worlds of many conversations that go on in any order: one process with limits, and one without. */
+async function playBoth(
+	seed: number,
+	limits: HeldLimits,
+	{ steps, atOnce }: { readonly steps: number; readonly atOnce: number },
+) {
+	const random = createRandom(seed);
+	const archive = await memoryArchive();
+	const open = async (memoryFolder: string, held?: HeldLimits) =>
+		openEditing({ policy: early, archive, memoryFolder, holdout: 0, now: () => 0, onFault: () => {}, limits: held });
+	const folders = [await scratchFolder(), await scratchFolder()] as const;
+	let [small, large] = [await open(folders[0], limits), await open(folders[1])];
+	const conversations = Array.from({ length: 8 }, (_, index) => ({ name: `${seed}x${index}`, turns: [] as Turn[] }));
+	const whole = new Map(conversations.map(({ name }) => [name, turnsOfOne(name)]));
+	const seen: { readonly name: string; readonly small: string[]; readonly large: string[] }[] = [];
+	const reasons: unknown[] = [];
+	for (let step = 0; step < steps; step += 1) {
+		if (random() < 0.04) [small, large] = [await open(folders[0], limits), await open(folders[1])];
+		const chosen = Array.from({ length: atOnce }, () => pick(random, conversations));
+		const works: Promise<void>[] = [];
+		for (const one of new Set(chosen)) {
+			const isAgain = random() < 0.15;
+			if (!isAgain) one.turns = (whole.get(one.name) ?? []).slice(0, one.turns.length + 1);
+			if (one.turns.length === 0) continue;
+			const ofLarge = await send(large, one);
+			const ofSmall = await send(small, one);
+			small.histories.rest();
+			seen.push({ name: one.name, small: ofSmall.sent, large: ofLarge.sent });
+			reasons.push(ofSmall.why);
+			works.push(ofLarge.planned, ofSmall.planned);
+		}
+		await Promise.all(works);
+	}
+	return { seen, reasons };
+}
+
+it.each([1, 2])("many conversations in any order are sent by the same bytes from marks and files: %d", async (seed) => {
+	const { seen, reasons } = await playBoth(seed, marksAlone, { steps: 80, atOnce: 1 });
+	for (const { small, large } of seen) expect(small).toEqual(large);
+	expect(seen.filter(({ small }) => small.some(isMasked)).length).toBeGreaterThan(20);
+	expect(seen.some(({ small }) => small[4] !== undefined && small[4].length < 20_000 && !isMasked(small[4]))).toBe(
+		true,
+	);
+	expect(new Set(reasons)).toEqual(new Set([undefined]));
+});
+
+it.each([5, 6])("what has no room is decided later and said, and nothing sent is taken back: %d", async (seed) => {
+	const { seen, reasons } = await playBoth(seed, hardlyAnything, { steps: 25, atOnce: 5 });
+	const before = new Map<string, readonly string[]>();
+	for (const { name, small, large } of seen) {
+		for (const [place, text] of small.entries()) {
+			// Another decision than that of a process that holds all is none yet.
+			if (text !== large[place]) expect([isMasked(large[place] as string), isMasked(text)]).toEqual([true, false]);
+			const last = before.get(name)?.[place];
+			if (last !== undefined && last !== text) expect([isMasked(last), isMasked(text)]).toEqual([false, true]);
+		}
+		before.set(name, small);
+	}
+	expect(seen.some(({ small }) => small.some(isMasked))).toBe(true);
+	expect(reasons).toContain("busy");
+});
