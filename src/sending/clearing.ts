@@ -2,7 +2,7 @@ import type { JsonObject } from "../conversation/json.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { Remembered } from "./memory.ts";
+import type { Remembered } from "./remembered.ts";
 import type { ResultState } from "./states.ts";
 
 /** The beta feature of Anthropic's API by which it clears tool results itself (platform.claude.com, "Context editing"). */

@@ -8,9 +8,10 @@ import { wordings } from "../policy/wordings.ts";
 import { archivingOf } from "../restore/originals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import type { Clearing } from "./clearing.ts";
-import type { Memory, Remembered } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
+import type { Remembered } from "./remembered.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { charsSent, isGone, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
 

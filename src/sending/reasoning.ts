@@ -3,7 +3,7 @@ import { jsonPointer, type Path, valueAt } from "../conversation/paths.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { objectOf } from "../json-text/value.ts";
 import { blockKey, messageKey } from "./identity.ts";
-import type { Remembered } from "./memory.ts";
+import type { Remembered } from "./remembered.ts";
 
 /** A reasoning block of a history with its key. */
 export interface Block {
