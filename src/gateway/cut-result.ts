@@ -1,10 +1,9 @@
 import type { Archive } from "../archive/archive.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import { fairShares } from "../hosts/hook-answers.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { listOf } from "../json-text/value.ts";
 import { textLibraries } from "../operations/text-libraries.ts";
 import { charsCheck, cutOfCall, type ExcerptLimit, headShareOf, limitCheck } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -53,7 +52,7 @@ export async function planCut(result: JsonObject, path: Path, answered: Answered
 	const limit = limitOf(answered);
 	const hasFailed = result.isError === true;
 	const cut = (text: string, most: number) => cutText(text, { ...limit, most }, { ...answered, hasFailed });
-	const ofTexts = await planTexts(textsOf(result, path), { limit, cut, policy: answered.policy, result, path });
+	const ofTexts = await planTexts(textsOf(result, path), { limit, cut, policy: answered.policy });
 	const ofStructure = await planStructured(result.structuredContent, {
 		path: [...path, "structuredContent"],
 		check: await limitCheck(limit, answered.policy),
@@ -81,8 +80,6 @@ interface TextCutting {
 	readonly limit: ExcerptLimit;
 	readonly cut: (text: string, most: number) => Promise<string | undefined>;
 	readonly policy: Policy;
-	readonly result: JsonObject;
-	readonly path: Path;
 }
 
 const noCuts: TextCuts = { edits: [], lengthChange: 0 };
@@ -99,10 +96,8 @@ async function planTexts(texts: readonly TextPlace[], cutting: TextCutting): Pro
 	if (sizes.reduce((sum, size) => sum + size, 0) <= most) return noCuts;
 	const shares = fairShares(sizes, most);
 	const isCut = (share: number, index: number) => share < (sizes[index] as number);
-	if (texts.length > 1 && shares.some((share, index) => isCut(share, index) && share < leastShare[kind])) {
-		const asOne = await planAsOne(texts, cutting);
-		if (asOne) return asOne;
-	}
+	if (texts.length > 1 && shares.some((share, index) => isCut(share, index) && share < leastShare[kind]))
+		return planAsOne(texts, cutting);
 	const planned = await Promise.all(
 		texts.map(async ({ path, text }, index) => {
 			const share = shares[index] as number;
@@ -116,16 +111,13 @@ async function planTexts(texts: readonly TextPlace[], cutting: TextCutting): Pro
 	};
 }
 
-/** Cuts many blocks of text as one text, which takes the place of the first. `undefined` if others are among them. */
-async function planAsOne(texts: readonly TextPlace[], cutting: TextCutting): Promise<TextCuts | undefined> {
-	const { limit, cut, result, path } = cutting;
-	const blocks = listOf(result.content);
-	const isText = (block: unknown) => isJsonObject(block) && block.type === "text";
-	if (texts.length !== blocks.length || !blocks.every(isText)) return undefined;
-	const replacement = await cut(texts.map(({ text }) => text).join("\n"), limit.most);
-	if (replacement === undefined) return undefined;
-	const [first, ...others] = texts as readonly [TextPlace, ...TextPlace[]];
-	const removed = others.map((_, index): ValueEdit => ({ kind: "remove", path: [...path, "content", index + 1] }));
+/** Cuts many texts as one, which takes the place of the first that is no resource. Images and the like stay where they are. */
+async function planAsOne(texts: readonly TextPlace[], { limit, cut }: TextCutting): Promise<TextCuts> {
+	const whole = texts.map(({ text, uri }) => (uri === undefined ? text : `${uri}\n${text}`)).join("\n");
+	const replacement = await cut(whole, limit.most);
+	if (replacement === undefined) return noCuts;
+	const first = texts.find(({ uri }) => uri === undefined) ?? (texts[0] as TextPlace);
+	const removed = texts.flatMap((one): ValueEdit[] => (one === first ? [] : [{ kind: "remove", path: one.item }]));
 	const before = texts.reduce((sum, { text }) => sum + text.length, 0);
 	return {
 		edits: [{ kind: "replace", path: first.path, replacement }, ...removed],

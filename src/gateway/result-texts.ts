@@ -1,23 +1,28 @@
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
-import { listOf } from "../json-text/value.ts";
+import { listOf, stringAt } from "../json-text/value.ts";
 
 export interface TextPlace {
 	readonly path: Path;
 	readonly text: string;
+	/** The item of the result's list that holds it. */
+	readonly item: Path;
+	/** The address of a resource. */
+	readonly uri: string | undefined;
 }
 
 /** The texts of a result of `tools/call` or `resources/read` at a path. Images, recordings and files are none. */
 export function textsOf(result: JsonObject, path: Path): readonly TextPlace[] {
 	const places: TextPlace[] = [];
-	const add = (holder: unknown, at: Path): void => {
+	const add = (holder: unknown, item: Path, at = item): void => {
 		if (isJsonObject(holder) && typeof holder.text === "string" && !isPage(holder))
-			places.push({ path: [...at, "text"], text: holder.text });
+			places.push({ path: [...at, "text"], text: holder.text, item, uri: stringAt(holder, "uri") });
 	};
 	for (const [index, block] of listOf(result.content).entries()) {
 		if (!isJsonObject(block)) continue;
-		if (block.type === "text") add(block, [...path, "content", index]);
-		else if (block.type === "resource") add(block.resource, [...path, "content", index, "resource"]);
+		const item = [...path, "content", index];
+		if (block.type === "text") add(block, item);
+		else if (block.type === "resource") add(block.resource, item, [...item, "resource"]);
 	}
 	for (const [index, content] of listOf(result.contents).entries()) add(content, [...path, "contents", index]);
 	return places;

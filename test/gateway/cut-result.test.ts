@@ -37,14 +37,33 @@ describe("the text of a result", () => {
 		expect(content[2]?.text.length).toBeLessThanOrEqual(16_000 - short.length);
 	});
 
-	it("in very many blocks is cut as one", async () => {
-		const texts = Array.from({ length: 500 }, (_, at) => `result ${at}: ${"word ".repeat(20)}`);
-		const { content } = (await cutOf(textResult(...texts), {}, { query: "result 321" })) as {
+	it.each([
+		["texts", []],
+		["texts around an image", [{ type: "image", data: "QUJD", mimeType: "image/png" }]],
+	])("in very many blocks is cut as one: %s", async (_what, others) => {
+		const { answer, archive } = inMemoryGateway();
+		const texts = Array.from({ length: 500 }, (_, at) => ({ type: "text", text: `result ${at}: ${"word ".repeat(20)}` }));
+		const given = { content: [...texts.slice(0, 9), ...others, ...texts.slice(9)] };
+		const { content } = (await answer(call(1, "search", { query: "result 321" }), given)) as {
 			content: { text: string }[];
 		};
-		expect(content).toHaveLength(1);
+		expect(content.slice(1)).toEqual(others);
 		expect(content[0]?.text.length).toBeLessThanOrEqual(16_000);
 		expect(content[0]?.text).toContain("result 321:");
+		expect(await archive.use((opened) => opened.stats())).toMatchObject({ originals: 1 });
+	});
+
+	it("in very many resources is cut as one, with their addresses", async () => {
+		const contents = Array.from({ length: 2_000 }, (_, at) => ({ uri: `file:///${at}.txt`, text: "word ".repeat(20) }));
+		const { answer, archive } = inMemoryGateway();
+		const request = { id: 1, method: "resources/read", params: { uri: "file:///" } };
+		const { contents: read } = (await answer(request, { contents })) as { contents: Json[] };
+		expect(read).toEqual([{ uri: "file:///0.txt", text: expect.stringContaining("file:///1999.txt") }]);
+		expect(String(read[0]?.text).length).toBeLessThanOrEqual(16_000);
+		expect(await archive.use((opened) => opened.stats())).toMatchObject({ originals: 1 });
+		const blocks = contents.map((resource) => ({ type: "resource", resource }));
+		const { content } = (await answer(call(2, "search"), { content: blocks })) as { content: Json[] };
+		expect(content).toHaveLength(1);
 	});
 
 	it("that is base64 becomes a line that describes it", async () => {
