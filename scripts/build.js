@@ -14,7 +14,10 @@ const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"))
 const sdks = ["@modelcontextprotocol/sdk", "@modelcontextprotocol/server"];
 const loadedByAll = ["zod", "commander", "jsonc-parser", "smol-toml", "fastest-levenshtein", "image-dimensions"];
 // Of gpt-tokenizer the bundle holds the names of models; its tables are prepared in `assets`.
-const bundled = [...loadedByAll, ...sdks, "express", "express-rate-limit", "@clack/prompts", "gpt-tokenizer", "yaml"];
+const bundled = [
+	...[...loadedByAll, ...sdks, "ajv", "ajv-formats", "express", "express-rate-limit"],
+	...["@clack/prompts", "gpt-tokenizer", "yaml"],
+];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const typesWritten = writeTypes();

@@ -49,7 +49,10 @@ export async function serveChild(
 		largest: largestMessage,
 		onLine: gateway.fromHost,
 		onPart: (part) => void stdin.write(part),
-		onOversized: ({ bytes }) => noteUnread(log, bytes),
+		onOversized({ bytes }) {
+			gateway.unreadFromHost();
+			noteUnread(log, bytes);
+		},
 	});
 	const fromServer = createByteLineReader({
 		largest: largestMessage,

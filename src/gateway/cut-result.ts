@@ -1,4 +1,3 @@
-import type { Archive } from "../archive/archive.ts";
 import type { JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -9,6 +8,7 @@ import { charsCheck, cutOfCall, type ExcerptLimit, headShareOf, limitCheck } fro
 import type { Policy } from "../policy/schema.ts";
 import { type Originals, wordings } from "../policy/wordings.ts";
 import { truncateOutput } from "../truncation/truncate.ts";
+import type { Keeping } from "./allowance.ts";
 import { ownId } from "./own-recall.ts";
 import { charsOf, type TextPlace, textsOf } from "./result-texts.ts";
 import { planStructured } from "./structured.ts";
@@ -17,7 +17,7 @@ export interface CutOptions {
 	readonly policy: Policy;
 	/** In place of the policy's limit. */
 	readonly maxTokens?: number | undefined;
-	readonly archive: Archive | undefined;
+	readonly archive: Keeping | undefined;
 	/** The server, by a name that is the same in every run. */
 	readonly owner: string;
 	/** How the reader of a notice finds the original. */
@@ -29,6 +29,8 @@ interface Answered extends CutOptions {
 	readonly name: string;
 	/** The subject that the reader is looking for. */
 	readonly focus: string;
+	/** Whether structured content may be cut, within the schema of its tool if it has one. */
+	readonly cutsStructure: boolean;
 	readonly outputSchema?: JsonObject | undefined;
 }
 
@@ -53,7 +55,8 @@ export async function planCut(result: JsonObject, path: Path, answered: Answered
 	const hasFailed = result.isError === true;
 	const cut = (text: string, most: number) => cutText(text, { ...limit, most }, { ...answered, hasFailed });
 	const ofTexts = await planTexts(textsOf(result, path), { limit, cut, policy: answered.policy });
-	const ofStructure = await planStructured(result.structuredContent, {
+	const structured = answered.cutsStructure ? result.structuredContent : undefined;
+	const ofStructure = await planStructured(structured, {
 		path: [...path, "structuredContent"],
 		check: await limitCheck(limit, answered.policy),
 		schema: answered.outputSchema,
@@ -66,6 +69,12 @@ export async function planCut(result: JsonObject, path: Path, answered: Answered
 		chars: { before, after },
 		keepsStructure: ofStructure.isTooLarge,
 	};
+}
+
+/** The plan for a result that no model reads. */
+export function uncut(result: JsonObject): CutPlan {
+	const chars = charsOf(result);
+	return { edits: [], chars: { before: chars, after: chars }, keepsStructure: false };
 }
 
 /** A text that is cut to less says little more than that it was cut. */

@@ -1,19 +1,26 @@
+import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
 import type { ArchiveSource } from "../archive/open.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
-import { idAt, objectOf } from "../json-text/value.ts";
+import { objectOf } from "../json-text/value.ts";
 import type { CallEnd, Log, OnCallEnd } from "../log.ts";
 import { invalidParams } from "../mcp/answer.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import type { Originals } from "../policy/wordings.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
 import { ownTools } from "../truncation/shown-whole.ts";
+import { noneKept } from "./allowance.ts";
+import { createCutPlanner } from "./cut-planner.ts";
+import { createKnownTools } from "./known-tools.ts";
 import { type Asked, askedBy, type Message, type ReadLine, type RequestId, readLine } from "./messages.ts";
+import { createOpenRequests, type OpenRequest } from "./open-requests.ts";
 import type { HostOutput } from "./output.ts";
 import { charsOf } from "./result-texts.ts";
-import { isLeftOut, listedTools, planToolList, type ToolChoice } from "./tool-list.ts";
+import { createTasks, hasEnded } from "./tasks.ts";
+import { isLeftOut, planToolList, type ToolChoice } from "./tool-list.ts";
 
 /** Names of the added tool; the other one if the server has a tool of the usual name. */
 const recallNames = { usual: "recall_original", otherwise: "palimpsest_recall_original" } as const;
@@ -41,13 +48,6 @@ export interface GatewayOptions {
 	readonly onCallEnd?: OnCallEnd | undefined;
 	/** Gets the characters of a result that is cut. */
 	readonly onCut?: ((chars: { readonly before: number; readonly after: number }) => void) | undefined;
-}
-
-interface OpenRequest {
-	readonly id: RequestId;
-	readonly asked: Asked;
-	readonly startedAt: number;
-	readonly bytes: number;
 }
 
 export type Gateway = ReturnType<typeof createGateway>;
@@ -83,8 +83,9 @@ interface End extends Pick<CallEnd, "outcome" | "code" | "report" | "bytesOut"> 
 /** As the SDKs number it. */
 const connectionClosed = -32_000;
 
-const mostTasks = 1_000;
 const longestName = 128;
+/** For a page of tools that the gateway asks for, while a result waits. */
+const pagePatienceMs = 5_000;
 
 /**
  * Passes the messages between a host and a server, to the byte. It reads the answers to `tools/list`, `tools/call`,
@@ -92,24 +93,26 @@ const longestName = 128;
  */
 export function createGateway(options: GatewayOptions) {
 	const { policy, archive, choice, toHost, toServer, log, onCallEnd } = options;
-	const open = new Map<string, OpenRequest>();
+	const open = createOpenRequests();
 	/** Calls of the added tool. */
-	const own = new Map<string, OpenRequest>();
-	/** The calls that run as tasks. */
-	const tasks = new Map<string, OpenRequest>();
-	const tools = new Map<string, JsonObject>();
+	const own = createOpenRequests();
+	const tasks = createTasks<OpenRequest>();
+	/** Whether the host has sent what is not read here, so that an answer with any id may be for it. */
+	let hasUnread = false;
+	/** What the last request says of the host, in revision 2026-07-28. */
+	let lastMeta: JsonObject | undefined;
+	const tools = createKnownTools((page) => askServer("tools/list", page));
 	let addedName: string = recallNames.usual;
 	let isAdded = false;
 	const addsTool = options.recall === "tool" && archive !== undefined;
 	/** No text has more characters than its message has bytes, and no token is shorter than a byte. */
 	const longestWhole = options.maxTokens ?? policy.truncate.max_tokens ?? policy.truncate.max_chars;
-	/** Lines that the host has got, and whose answers are not yet read. */
-	let passed: Buffer[] = [];
+	const planOf = createCutPlanner({ ...options, tools });
 
 	return {
 		fromHost(line: Buffer): void {
-			readPassed();
 			const read = readLine(line);
+			if (read === undefined && !isUtf8(line)) hasUnread = true;
 			const kept = read?.messages.filter(({ message }) => passesToServer(message, line.length));
 			if (!read || !kept || kept.length === read.messages.length) toServer(line, read);
 			else if (kept.length > 0) {
@@ -118,67 +121,67 @@ export function createGateway(options: GatewayOptions) {
 				toServer(Buffer.from(writeValues(read.document, edits)), { ...read, messages: kept });
 			}
 		},
+		/** A message of the host has passed unread. */
+		unreadFromHost(): void {
+			hasUnread = true;
+		},
 		fromServer(line: Buffer): void {
-			if (open.size + own.size + tasks.size === 0) toHost.line(line);
-			else if (passesUnchanged(line)) {
-				// The host works on it while it is read here.
-				toHost.line(line);
-				passed.push(line);
-				queueMicrotask(readPassed);
-			} else {
-				const read = readLine(line);
-				// Another answer would be taken for that of our tool.
-				if (read?.messages.some(({ message }) => message.kind === "response" && own.has(keyOf(message.id)))) return;
-				const changes = changesOf(read, line.length);
-				toHost.line(read && changes.length > 0 ? edited(line, read, changes) : line);
+			const read = readLine(line);
+			const { changes, dropped } = changesOf(read, line.length);
+			if (read === undefined || changes.length + dropped.length === 0) toHost.line(line);
+			// An answer that nobody waits for could be taken for another one.
+			else if (dropped.length < read.messages.length) {
+				const edits = dropped.map((path): ValueEdit => ({ kind: "remove", path }));
+				toHost.line(edited(line, read, [...changes, Promise.resolve({ edits })]));
 			}
 		},
 		/** Answers every request that still waits: no answer will come. */
 		end(reason: string): void {
-			readPassed();
-			const waiting = [...open.values(), ...own.values()];
-			for (const { id } of waiting) toHost.line(errorLine(id, { code: connectionClosed, message: reason }));
-			open.clear();
-			own.clear();
+			for (const request of [...open.takeAll(), ...own.takeAll()]) fail(request, connectionClosed, reason);
 		},
 		/** The server cannot be asked this. */
 		refuse(id: RequestId, message: string, code = connectionClosed): void {
-			readPassed();
-			if (open.delete(keyOf(id))) toHost.line(errorLine(id, { code, message }));
+			const request = open.take(id);
+			if (request) fail(request, code, message);
 		},
-		isOpen(id: RequestId): boolean {
-			readPassed();
-			return open.has(keyOf(id));
-		},
+		isOpen: (id: RequestId): boolean => open.has(id),
 		/** As the server has listed it. */
 		toolNamed: (name: string) => tools.get(name),
 	};
 
-	function passesUnchanged(line: Buffer): boolean {
-		if (line.length > longestWhole || own.size > 0) return false;
-		for (const { asked } of open.values()) if (asked.kind === "tool_list") return false;
-		return true;
+	function fail({ id, onAnswer }: OpenRequest, code: number, message: string): void {
+		if (onAnswer) onAnswer(undefined);
+		else toHost.line(errorLine(id, { code, message }));
 	}
 
-	function readPassed(): void {
-		const lines = passed;
-		passed = [];
-		for (const line of lines) changesOf(readLine(line), line.length);
-	}
-
-	/** Changes of the answers in a line, whose requests are no longer open, and of the states of tasks. */
-	function changesOf(read: ReadLine | undefined, bytes: number): Promise<Change>[] {
-		return (read?.messages ?? []).flatMap(({ path, message }) => {
-			if (message.kind === "notification" && message.method === "notifications/tasks") {
-				const { params } = message;
-				const request = tasks.get(String(params.taskId));
-				return cutState(params, { path: [...path, "params"], request, bytes }) ?? [];
+	/** The edits of the messages in a line, and those that are for nobody. */
+	function changesOf(read: ReadLine | undefined, bytes: number) {
+		const changes: Promise<Change>[] = [];
+		const dropped: Path[] = [];
+		for (const { path, message } of read?.messages ?? []) {
+			if (message.kind === "notification") {
+				const change = changeOfNotification(message, { path, bytes });
+				if (change) changes.push(change);
 			}
-			if (message.kind !== "response") return [];
-			const request = open.get(keyOf(message.id));
-			open.delete(keyOf(message.id));
-			return (request && changeOf({ path, result: message.result, request }, bytes)) ?? [];
-		});
+			if (message.kind !== "response") continue;
+			const request = message.id === undefined ? undefined : open.take(message.id);
+			if (request?.onAnswer) request.onAnswer(message.result);
+			if (request?.onAnswer || (request === undefined && !hasUnread)) dropped.push(path);
+			else if (request) {
+				const change = changeOf({ path, result: message.result, request }, bytes);
+				if (change) changes.push(change);
+			}
+		}
+		return { changes, dropped };
+	}
+
+	function changeOfNotification(
+		{ method, params }: Message & { kind: "notification" },
+		{ path, bytes }: Pick<Cuttable, "path" | "bytes">,
+	): Promise<Change> | undefined {
+		if (method === "notifications/tools/list_changed") tools.changed();
+		if (method !== "notifications/tasks" && method !== "notifications/tasks/status") return undefined;
+		return changeOfState(params, { path: [...path, "params"], taskId: String(params.taskId), bytes });
 	}
 
 	/** Remembers requests, and answers those that are for the gateway. */
@@ -186,24 +189,46 @@ export function createGateway(options: GatewayOptions) {
 		if (message.kind === "notification" && message.method === "notifications/cancelled") {
 			const { requestId: id } = message.params;
 			if (typeof id !== "string" && typeof id !== "number") return true;
-			open.delete(keyOf(id));
-			return !own.delete(keyOf(id));
+			open.take(id);
+			return own.take(id) === undefined;
 		}
 		if (message.kind !== "request") return true;
 		const asked = askedBy(message);
-		const request = { id: message.id, asked, startedAt: performance.now(), bytes };
+		lastMeta = message.isNewer ? objectOf(message.params._meta) : undefined;
+		const request = { id: message.id, asked, startedAt: performance.now(), bytes, kept: noneKept() };
 		if (asked.kind === "call" && isOwnTool(asked.tool)) {
-			own.set(keyOf(message.id), request);
+			own.add(message.id, request);
 			void answerRecall(message, request);
 			return false;
 		}
 		if (asked.kind !== "call" || !isLeftOut(asked.tool, choice)) {
-			open.set(keyOf(message.id), request);
+			open.add(message.id, request);
 			return true;
 		}
 		const words = "Unknown tool: it is left out by palimpsest gateway (--only, --except).";
 		toHost.line(errorLine(message.id, { code: invalidParams, message: words }));
 		return false;
+	}
+
+	/** Asks the server in the name of the host, which does not get the answer. `undefined` if none comes in time. */
+	function askServer(method: string, params: JsonObject): Promise<JsonObject | undefined> {
+		const id = `palimpsest-${randomUUID()}`;
+		const { progressToken: _, ...meta } = lastMeta ?? {};
+		const message = { jsonrpc: "2.0", id, method, params: { ...params, ...(lastMeta && { _meta: meta }) } };
+		return new Promise((resolve) => {
+			const patience = setTimeout(() => {
+				open.take(id);
+				resolve(undefined);
+			}, pagePatienceMs);
+			const onAnswer = (result: JsonObject | undefined): void => {
+				clearTimeout(patience);
+				resolve(result);
+			};
+			const sent = { id, asked: { kind: "other" }, startedAt: 0, bytes: 0, kept: noneKept(), onAnswer } as const;
+			open.add(id, sent);
+			const line = Buffer.from(JSON.stringify(message));
+			toServer(line, readLine(line));
+		});
 	}
 
 	function isOwnTool(name: string): boolean {
@@ -215,7 +240,7 @@ export function createGateway(options: GatewayOptions) {
 		const { runRecall } = await import("./own-recall.ts");
 		const { layers, owner } = options;
 		const { result, code, report } = await runRecall({ arguments: params.arguments, layers, archive, owner, log });
-		if (!own.delete(keyOf(id))) return;
+		if (own.take(id) === undefined) return;
 		const answer = { jsonrpc: "2.0", id, result: isNewer ? { resultType: "complete", ...result } : result };
 		const line = Buffer.from(JSON.stringify(answer));
 		toHost.line(line);
@@ -225,7 +250,7 @@ export function createGateway(options: GatewayOptions) {
 	/** `undefined` for an answer that passes unchanged. */
 	function changeOf({ path: message, result, request: answered }: Answer, bytes: number): Promise<Change> | undefined {
 		const { asked } = answered;
-		const request = asked.kind === "task" ? tasks.get(asked.taskId) : answered;
+		const request = asked.kind === "task" ? tasks.requestOf(asked.taskId) : answered;
 		if (request === undefined || asked.kind === "other") return undefined;
 		if (result === undefined) {
 			if (request.asked.kind === "call") note(request, { outcome: "error", bytesOut: bytes });
@@ -233,37 +258,31 @@ export function createGateway(options: GatewayOptions) {
 		}
 		const path = [...message, "result"];
 		if (asked.kind === "tool_list") return changeToolList(result, { path, isFirstPage: asked.isFirstPage });
-		if (asked.kind === "task" && asked.inState) return cutState(result, { path, request, bytes });
-		rememberTask(result, request);
+		if (asked.kind === "task") {
+			if (asked.inState) return changeOfState(result, { path, taskId: asked.taskId, bytes });
+			tasks.end(asked.taskId);
+		} else tasks.begin(result, request);
 		return cut({ path, result, request, bytes });
 	}
 
 	/** The state of a task that has ended holds its result. */
-	function cutState(
+	function changeOfState(
 		state: JsonObject,
-		{ path, request, bytes }: Pick<Cuttable, "path" | "bytes"> & { readonly request: OpenRequest | undefined },
+		{ path, taskId, bytes }: Pick<Cuttable, "path" | "bytes"> & { readonly taskId: string },
 	): Promise<Change> | undefined {
+		const request = tasks.requestOf(taskId);
 		const { result } = state;
-		if (request === undefined || !isJsonObject(result)) return undefined;
-		return cut({ path: [...path, "result"], result, request, bytes });
-	}
-
-	/** A call that runs as a task is answered by it: in `task` up to revision 2025-11-25. */
-	function rememberTask(result: JsonObject, request: OpenRequest): void {
-		const taskId = idAt(result.resultType === "task" ? result : objectOf(result.task), "taskId");
-		if (taskId === undefined) return;
-		tasks.set(taskId, request);
-		const [oldest = ""] = tasks.keys();
-		if (tasks.size > mostTasks) tasks.delete(oldest);
+		if (request === undefined || !hasEnded(state)) return undefined;
+		tasks.end(taskId);
+		return isJsonObject(result) ? cut({ path: [...path, "result"], result, request, bytes }) : undefined;
 	}
 
 	function changeToolList(
 		result: JsonObject,
 		{ path, isFirstPage }: { readonly path: Path; readonly isFirstPage: boolean },
 	): Promise<Change> | undefined {
-		if (isFirstPage) tools.clear();
-		for (const [name, tool] of listedTools(result)) tools.set(name, tool);
-		addedName = tools.has(recallNames.usual) ? recallNames.otherwise : recallNames.usual;
+		tools.listed(result, isFirstPage);
+		addedName = tools.get(recallNames.usual) ? recallNames.otherwise : recallNames.usual;
 		// Some servers write null where there is no other page.
 		const isLastPage = (result.nextCursor ?? undefined) === undefined;
 		if (!addsTool || !isLastPage) {
@@ -284,7 +303,7 @@ export function createGateway(options: GatewayOptions) {
 		}
 		const noteEnd = (report?: CallEnd["report"]) => (bytesOut: number) =>
 			note(request, { outcome: outcomeOf(result), bytesOut, ...(report ? { report } : { result }) });
-		return planEdits(result, { path, asked: request.asked, name }).then(
+		return planOf(result, { path, request, name, recall: recallOf(request.asked) }).then(
 			({ edits, chars, keepsStructure }) => {
 				if (keepsStructure) noteStructure(name, chars.before);
 				if (chars.after < chars.before) options.onCut?.(chars);
@@ -293,24 +312,12 @@ export function createGateway(options: GatewayOptions) {
 			(error: unknown) => {
 				const code = error instanceof PalimpsestError ? error.code : "internal";
 				const message = `A result of ${name} passed whole: ${code}`;
-				log({ level: "warning", message, data: { event: "passed_whole", tool: name, code } });
+				// A task may tell its results without end.
+				if (!request.hasFailed) log({ level: "warning", message, data: { event: "passed_whole", tool: name, code } });
+				request.hasFailed = true;
 				return { edits: [], onWritten: noteEnd() };
 			},
 		);
-	}
-
-	async function planEdits(
-		result: JsonObject,
-		{ path, asked, name }: { readonly path: Path; readonly asked: Asked; readonly name: string },
-	) {
-		const { planCut } = await import("./cut-result.ts");
-		const { maxTokens, owner } = options;
-		const focus = asked.kind === "call" ? asked.focus : asked.kind === "resource" ? asked.uri : "";
-		const { outputSchema } = tools.get(name) ?? {};
-		const shared = { policy, maxTokens, owner, name, focus, recall: recallOf(asked) };
-		const answered = { ...shared, outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined };
-		if (archive === undefined) return planCut(result, path, { ...answered, archive });
-		return archive.use((opened) => planCut(result, path, { ...answered, archive: opened }));
 	}
 
 	function recallOf(asked: Asked): Originals {
@@ -357,8 +364,6 @@ export function createGateway(options: GatewayOptions) {
 }
 
 const outcomeOf = ({ isError }: JsonObject) => (isError === true ? "error" : "ok");
-
-const keyOf = (id: RequestId) => JSON.stringify(id);
 
 const nameOf = (asked: Asked) => (asked.kind === "call" ? asked.tool : "resources/read");
 

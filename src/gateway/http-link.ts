@@ -11,6 +11,12 @@ interface HttpRequest {
 	readonly signal: AbortSignal;
 }
 
+/** In turn, for one request. */
+const mostRedirects = 5;
+
+/** What the server did that is not followed; the message is for the host. */
+export class RefusedByGateway extends Error {}
+
 export type HttpLink = ReturnType<typeof createHttpLink>;
 
 /** Requests to one MCP server, with its session. There is no time-out: a tool may work for long. */
@@ -20,31 +26,46 @@ export function createHttpLink(url: URL, ownHeaders: Readonly<Record<string, str
 	let session: string | undefined;
 	let revision: string | undefined;
 
-	const ask = async (asked: HttpRequest): Promise<IncomingMessage> => {
-		const { method, path = ownPath, body, signal } = asked;
+	const askAt = (path: string, { method, body, headers: given, signal }: HttpRequest): Promise<IncomingMessage> => {
 		const headers = {
 			Accept: method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
 			...(session !== undefined && { "Mcp-Session-Id": session }),
 			...(revision !== undefined && { "MCP-Protocol-Version": revision }),
-			...asked.headers,
+			...given,
 			...ownHeaders,
 		};
-		const answer = await upstream.ask({
+		return upstream.ask({
 			method,
 			path,
 			rawHeaders: Object.entries(headers).flat(),
 			body: body ? { bytes: body, decoded: false } : { stream: Readable.from([]) },
 			signal,
 		});
-		const moved = redirectWithin(url, answer);
-		if (moved === undefined || moved === path) return answer;
-		answer.resume();
-		ownPath = moved;
-		return ask({ ...asked, path: moved });
+	};
+	/** Throws RefusedByGateway for redirects that lead nowhere, and as a connection does. */
+	const ask = async (asked: HttpRequest): Promise<IncomingMessage> => {
+		let path = asked.path ?? ownPath;
+		for (let redirects = 0; ; redirects += 1) {
+			const answer = await askAt(path, asked);
+			const moved = redirectWithin(url, answer);
+			if (moved === undefined || moved === path) {
+				if (asked.path === undefined) ownPath = path;
+				return answer;
+			}
+			answer.resume();
+			const places = `${url.origin}${path} leads to ${url.origin}${moved}`;
+			if (redirects === mostRedirects) throw new RefusedByGateway(`The server redirects without end: ${places}.`);
+			path = moved;
+		}
 	};
 	return {
 		ask,
-		hasSession: () => session !== undefined,
+		/** The session of the next request; a session that has ended is forgotten. */
+		session: () => session,
+		forgetSession(): void {
+			session = undefined;
+			revision = undefined;
+		},
 		/** Keeps the session that an answer names. */
 		keepSession(answer: IncomingMessage): void {
 			session = headerOf(answer, "mcp-session-id") ?? session;
@@ -85,7 +106,7 @@ export async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
 	let bytes = 0;
 	for await (const piece of answer) {
 		bytes += piece.length;
-		if (bytes > mostHeld) throw Object.assign(new Error("The answer is too large."), { code: "over 256 MiB" });
+		if (bytes > mostHeld) throw new RefusedByGateway("The answer of the server is over 256 MiB.");
 		pieces.push(piece);
 	}
 	return Buffer.concat(pieces, bytes);

@@ -17,8 +17,8 @@ export type Message =
 			readonly isNewer: boolean;
 	  }
 	| { readonly kind: "notification"; readonly method: string; readonly params: JsonObject }
-	/** `result` is absent in an error. */
-	| { readonly kind: "response"; readonly id: RequestId; readonly result?: JsonObject }
+	/** `result` is absent in an error; `id` where it is none that a request can have. */
+	| { readonly kind: "response"; readonly id: RequestId | undefined; readonly result?: JsonObject }
 	| { readonly kind: "other" };
 
 /** A line with its messages: one, or those of a batch (revision 2025-03-26). */
@@ -49,12 +49,16 @@ function readMessage(value: unknown): Message {
 	const { id, method, params, result, error } = value;
 	const given = isJsonObject(params) ? params : {};
 	const isAnswerable = typeof id === "string" || typeof id === "number";
-	if (typeof method === "string") {
+	// With a result as well, some hosts take it for an answer.
+	if (typeof method === "string" && !(id !== undefined && isJsonObject(result))) {
 		if (!isAnswerable) return { kind: "notification", method, params: given };
 		return { kind: "request", id, method, params: given, isNewer: namesRevision(value) };
 	}
-	if (!isAnswerable || (result === undefined && error === undefined)) return { kind: "other" };
-	return { kind: "response", id, ...(isJsonObject(result) && error === undefined && { result }) };
+	// JSON-RPC 2.0, section 5: the error for a message that cannot be read has no id.
+	const isOfNone = result === undefined && (error === undefined || (id ?? null) === null);
+	if (isOfNone) return { kind: "other" };
+	const ofRequest = isAnswerable ? id : undefined;
+	return { kind: "response", id: ofRequest, ...(isJsonObject(result) && error === undefined && { result }) };
 }
 
 /** What the answer to a request will hold, as far as the gateway looks at it. */
@@ -62,7 +66,7 @@ export type Asked =
 	| { readonly kind: "call"; readonly tool: string; readonly focus: string }
 	| { readonly kind: "resource"; readonly uri: string }
 	| { readonly kind: "tool_list"; readonly isFirstPage: boolean }
-	/** The result of a call that runs as a task; `inState`: it is a member of the task's state (revision 2026-07-28). */
+	/** A call that runs as a task; `inState`: its result is a member of the task's state (revision 2026-07-28). */
 	| { readonly kind: "task"; readonly taskId: string; readonly inState: boolean }
 	| { readonly kind: "other" };
 
@@ -76,7 +80,8 @@ export function askedBy({ method, params }: Pick<Message & { kind: "request" }, 
 			return { kind: "tool_list", isFirstPage: params.cursor === undefined };
 		case "tasks/result":
 		case "tasks/get":
-			return { kind: "task", taskId: String(params.taskId), inState: method === "tasks/get" };
+		case "tasks/cancel":
+			return { kind: "task", taskId: String(params.taskId), inState: method !== "tasks/result" };
 		default:
 			return { kind: "other" };
 	}

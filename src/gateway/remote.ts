@@ -1,18 +1,20 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import type { JsonObject } from "../conversation/json.ts";
 import { stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { createByteLineReader, findRequestId, type OversizedLine } from "../mcp/stdio-lines.ts";
 import { type HostStreams, largestMessage, noteUnread, waitForHost } from "./child.ts";
-import { readEvents, type StreamState } from "./event-stream.ts";
+import { pauseMs, readEvents, type StreamState } from "./event-stream.ts";
 import { createGateway, errorLine, type Gateway, type GatewayOptions } from "./gateway.ts";
-import { bodyOf, createHttpLink, type HttpLink, kindOf } from "./http-link.ts";
+import { bodyOf, createHttpLink, type HttpLink, kindOf, RefusedByGateway } from "./http-link.ts";
 import { type ReadLine, type RequestId, readLine } from "./messages.ts";
 import { createHostOutput } from "./output.ts";
 import { bodyHeaders } from "./remote-headers.ts";
 
 const goodbyeMs = 2_000;
-const waits = { firstMs: 1_000, mostMs: 30_000, tries: 5 } as const;
+/** Times that a stream is taken up again although it brings nothing new. */
+const mostTries = 5;
 const invalidRequest = -32_600;
 
 /**
@@ -77,6 +79,10 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 	/** The place for messages, of HTTP with SSE. */
 	let olderPath: string | undefined;
 	let isAnswered = false;
+	/** The messages by which the host began its session. */
+	let opening: Buffer | undefined;
+	let initialized: Buffer | undefined;
+	let renewing: Promise<boolean> = Promise.resolve(false);
 	/** Resolves when the server has taken the handshake and the last notification: what follows may build on them. */
 	let taken: Promise<unknown> = Promise.resolve();
 	const running = new Set<Promise<void>>();
@@ -94,7 +100,7 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		/** Waits a moment for answers, and ends the session. */
 		async end(): Promise<void> {
 			await Promise.race([Promise.all(running), delay(goodbyeMs, undefined, { ref: false })]);
-			if (!link.hasSession()) return;
+			if (link.session() === undefined) return;
 			const signal = AbortSignal.timeout(goodbyeMs);
 			await link.ask({ method: "DELETE", signal }).then(drop, () => {});
 		},
@@ -104,7 +110,12 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		const ids = idsOf(read);
 		const signal = signalFor(read);
 		try {
-			const answer = await post(line, read, signal);
+			const session = link.session();
+			let answer = await post(line, read, signal);
+			if (answer.statusCode === 404 && session !== undefined && (await renew(session))) {
+				drop(answer);
+				answer = await post(line, read, signal);
+			}
 			link.keepSession(answer);
 			const { statusCode = 0 } = answer;
 			if (statusCode < 200 || statusCode > 299) return await refuseBy(answer, ids);
@@ -113,11 +124,59 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 			if (kind === "stream") await followAnswers(answer, { ids, signal });
 			else if (kind === "json") receive(await bodyOf(answer));
 			else drop(answer);
-			if (olderPath === undefined && isInitialized(read)) void listen();
+			if (isInitialize(read)) opening = line;
+			if (olderPath === undefined && isInitialized(read)) {
+				initialized = line;
+				void listen();
+			}
 		} catch (error) {
-			const { code, name } = error as NodeJS.ErrnoException;
-			if (!signal.aborted) refuse(ids, `The server at ${url.origin} cannot be reached (${code ?? name}).`);
+			const { code, name, message } = error as NodeJS.ErrnoException;
+			const isRefused = error instanceof RefusedByGateway;
+			const reason = isRefused ? message : `The server at ${url.origin} cannot be reached (${code ?? name}).`;
+			if (!signal.aborted) refuse(ids, reason);
 		}
+	}
+
+	/**
+	 * A server has ended its session, so that it has not worked on the request. Begins a new one as the host did, which does
+	 * not notice. Returns whether there is a new one. Source: Streamable HTTP, session management.
+	 */
+	function renew(ended: string): Promise<boolean> {
+		if (link.session() !== ended) return renewing;
+		link.forgetSession();
+		renewing = begin().catch(() => false);
+		taken = renewing;
+		return renewing;
+	}
+
+	async function begin(): Promise<boolean> {
+		if (opening === undefined) return false;
+		const { signal } = gone;
+		const headers = { "Content-Type": "application/json" };
+		const answer = await link.ask({ method: "POST", body: opening, headers, signal });
+		link.keepSession(answer);
+		const agreed = stringAt((await resultOf(answer)) ?? {}, "protocolVersion");
+		if (agreed === undefined) return false;
+		link.agreeOn(agreed);
+		if (initialized !== undefined) drop(await link.ask({ method: "POST", body: initialized, headers, signal }));
+		void listen();
+		return true;
+	}
+
+	/** Of a request that the gateway sends itself, whose answer the host does not get. */
+	async function resultOf(answer: IncomingMessage): Promise<JsonObject | undefined> {
+		let result: JsonObject | undefined;
+		const read = (message: Buffer): void => {
+			for (const one of readLine(message)?.messages ?? []) {
+				if (one.message.kind !== "response") onMessage(message);
+				else result ??= one.message.result ?? {};
+			}
+			if (result) answer.destroy();
+		};
+		if (kindOf(answer) === "stream") await readEvents(answer, { state: {}, onMessage: read });
+		else if (kindOf(answer) === "json") read(await bodyOf(answer));
+		else drop(answer);
+		return result;
 	}
 
 	/** A server of HTTP with SSE refuses the first message: it needs a stream first. */
@@ -163,7 +222,8 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		const { statusCode = 0 } = answer;
 		const body = await bodyOf(answer);
 		const messages = readLine(body)?.messages ?? [];
-		const isOf = ({ message }: (typeof messages)[number]) => message.kind === "response" && ids.includes(message.id);
+		const isOf = ({ message }: (typeof messages)[number]) =>
+			message.kind === "response" && message.id !== undefined && ids.includes(message.id);
 		if (messages.length > 0 && messages.every(isOf)) return receive(body);
 		refuse(ids, `The server at ${url.origin} answered with HTTP status ${statusCode}.${adviceFor(statusCode)}`);
 	}
@@ -171,7 +231,7 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 	function adviceFor(statusCode: number): string {
 		if (statusCode === 401 || statusCode === 403)
 			return " Give its token: --header Authorization=VARIABLE, with the value in that variable of the environment.";
-		return statusCode === 404 && link.hasSession() ? " Its session has ended. Start it again in the host." : "";
+		return statusCode === 404 && opening !== undefined ? " Its session has ended. Start it again in the host." : "";
 	}
 
 	function refuse(ids: readonly RequestId[], message: string): void {
@@ -187,13 +247,17 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		const isDone = () => signal.aborted || !ids.some(gateway.isOpen);
 		const state: StreamState = {};
 		await readEvents(answer, { state, onMessage: receive });
-		for (let tries = 0; tries < waits.tries && !isDone() && state.lastId !== undefined; tries += 1) {
+		const canGoOn = () => !isDone() && state.lastId !== undefined && !state.isTooLarge;
+		for (let tries = 0; tries < mostTries && canGoOn(); ) {
 			const again = await takeUp(state, { tries, signal });
-			if (again && (await readEvents(again, { state, onMessage: receive }))) tries = 0;
+			tries = again && (await readEvents(again, { state, onMessage: receive })) ? 0 : tries + 1;
 		}
 		for (const id of ids) cancellable.delete(id);
 		if (signal.aborted) return;
-		for (const id of ids) gateway.refuse(id, `The connection to ${url.origin} ended before the answer.`);
+		const reason = state.isTooLarge
+			? `The server at ${url.origin} sent an event that is too large to be read.`
+			: `The connection to ${url.origin} ended before the answer.`;
+		for (const id of ids) gateway.refuse(id, reason);
 	}
 
 	/** Waits, then asks for the rest of a stream. */
@@ -201,9 +265,9 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		{ lastId, retryMs }: StreamState,
 		{ tries, signal }: { readonly tries: number; readonly signal: AbortSignal },
 	): Promise<IncomingMessage | undefined> {
-		const grown = Math.min(waits.firstMs * 2 ** tries, waits.mostMs);
-		await delay(retryMs ?? grown, undefined, { signal, ref: false }).catch(() => {});
-		if (signal.aborted) return undefined;
+		const session = link.session();
+		await delay(pauseMs(tries, retryMs), undefined, { signal, ref: false }).catch(() => {});
+		if (signal.aborted || session !== link.session()) return undefined;
 		return openStream(signal, lastId === undefined ? {} : { "Last-Event-ID": lastId });
 	}
 
@@ -217,15 +281,17 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		return undefined;
 	}
 
-	/** Reads what the server sends on its own. It need not offer that. */
+	/** Reads what the server sends on its own, in one session. It need not offer that. */
 	async function listen(): Promise<void> {
 		const { signal } = gone;
+		const session = link.session();
 		const state: StreamState = {};
 		let stream = await openStream(signal);
-		for (let tries = 0; stream; tries += 1) {
-			if (await readEvents(stream, { state, onMessage: receive })) tries = 0;
+		for (let tries = 0; stream && session === link.session(); ) {
+			tries = (await readEvents(stream, { state, onMessage: receive })) ? 0 : tries + 1;
+			if (state.isTooLarge) return;
 			do stream = await takeUp(state, { tries, signal });
-			while (!stream && !signal.aborted && ++tries < waits.tries);
+			while (!stream && !signal.aborted && session === link.session() && ++tries < mostTries);
 		}
 	}
 
@@ -234,11 +300,12 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		if (!stream) return false;
 		return new Promise((resolve) => {
 			const onEndpoint = (address: string): void => {
-				const { origin, pathname, search } = new URL(address, url);
+				const place = URL.canParse(address, url.href) ? new URL(address, url) : undefined;
 				// No other server may get the messages.
-				if (origin === url.origin) olderPath = pathname + search;
+				const isOwn = place?.origin === url.origin;
+				if (isOwn) olderPath = place.pathname + place.search;
 				else stream.destroy();
-				resolve(origin === url.origin);
+				resolve(isOwn);
 			};
 			void readEvents(stream, { state: {}, onMessage: receive, onEndpoint }).then(() => {
 				resolve(false);

@@ -42,7 +42,10 @@ describe("the text of a result", () => {
 		["texts around an image", [{ type: "image", data: "QUJD", mimeType: "image/png" }]],
 	])("in very many blocks is cut as one: %s", async (_what, others) => {
 		const { answer, archive } = inMemoryGateway();
-		const texts = Array.from({ length: 500 }, (_, at) => ({ type: "text", text: `result ${at}: ${"word ".repeat(20)}` }));
+		const texts = Array.from({ length: 500 }, (_, at) => ({
+			type: "text",
+			text: `result ${at}: ${"word ".repeat(20)}`,
+		}));
 		const given = { content: [...texts.slice(0, 9), ...others, ...texts.slice(9)] };
 		const { content } = (await answer(call(1, "search", { query: "result 321" }), given)) as {
 			content: { text: string }[];

@@ -1,13 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../src/errors.ts";
-import { call, inMemoryGateway, numberedLines, refIn, textIn, textResult } from "./in-memory-gateway.ts";
+import { call, inMemoryGateway, type Json, numberedLines, refIn, textIn, textResult } from "./in-memory-gateway.ts";
 
 const long = numberedLines(1_000, { 700: "line 700: the invoice number is 4711-XK" });
 
 /** JSON with blanks and escapes that no writer of ours makes. */
 const spelled = (value: unknown, indent: string) =>
 	JSON.stringify(value, null, indent).replaceAll("\n", " ").replaceAll("/", "\\/").replaceAll("é", "\\u00e9");
+
+/** The ids of the answers in a line. */
+function answeredBy(line: string): readonly (string | number)[] {
+	let value: unknown;
+	try {
+		value = JSON.parse(line);
+	} catch {
+		return [];
+	}
+	const messages = [value].flat().filter((one) => typeof one === "object" && one !== null && !("method" in one));
+	return (messages as { id?: string | number }[]).flatMap(({ id }) => id ?? []);
+}
 
 describe("messages without large results", () => {
 	const methods = [
@@ -33,7 +45,7 @@ describe("messages without large results", () => {
 		}),
 		fc.record({ jsonrpc: fc.constant("2.0"), id: fc.oneof(fc.nat(5), fc.string()), result: fc.object() }),
 		fc.record({ id: fc.nat(5), error: fc.object(), jsonrpc: fc.constant("2.0") }),
-		fc.array(fc.record({ id: fc.nat(5), result: fc.object() }), { maxLength: 3 }),
+		fc.uniqueArray(fc.record({ id: fc.nat(5), result: fc.object() }), { maxLength: 3, selector: ({ id }) => id }),
 	);
 	const line = fc.oneof(
 		fc.tuple(message, fc.constantFrom("", " ", "\t")).map(([value, indent]) => spelled(value, indent)),
@@ -44,9 +56,17 @@ describe("messages without large results", () => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(fc.tuple(fc.boolean(), line)), async (sent) => {
 				const { fromHost, fromServer, toServer, lines, toHost } = inMemoryGateway();
-				for (const [isOfHost, one] of sent) (isOfHost ? fromHost : fromServer)(one);
+				const passed: string[] = [];
+				const pass = (one: string) => {
+					passed.push(one);
+					fromHost(one);
+				};
+				for (const [isOfHost, one] of sent) {
+					if (!isOfHost) for (const id of answeredBy(one)) pass(JSON.stringify({ id, method: "ping" }));
+					(isOfHost ? pass : fromServer)(one);
+				}
 				await toHost.settled();
-				expect(toServer).toEqual(sent.filter(([isOfHost]) => isOfHost).map(([, one]) => one));
+				expect(toServer).toEqual(passed);
 				expect(lines()).toEqual(sent.filter(([isOfHost]) => !isOfHost).map(([, one]) => one));
 			}),
 		);
@@ -193,13 +213,184 @@ describe("requests of the server", () => {
 		expect(lines()[1]?.length).toBeLessThan(20_000);
 	});
 
-	it("are distinguished by similar ids", async () => {
+	it("may be answered by the same id as a text, as hosts take it", async () => {
 		const { fromHost, fromServer, lines, toHost } = inMemoryGateway();
-		fromHost({ jsonrpc: "2.0", ...call("1", "search") });
-		fromServer({ jsonrpc: "2.0", id: 1, result: textResult(long) });
-		fromServer({ jsonrpc: "2.0", id: "1", result: textResult(long) });
+		fromHost({ jsonrpc: "2.0", ...call(2, "search") });
+		fromServer({ jsonrpc: "2.0", id: "2", result: textResult(long) });
+		fromServer({ jsonrpc: "2.0", id: 2, result: textResult(long) });
+		for (const id of [1, "1"]) fromHost({ jsonrpc: "2.0", ...call(id, "search") });
+		for (const id of ["1", 1]) fromServer({ jsonrpc: "2.0", id, result: textResult(long) });
 		await toHost.settled();
-		expect(lines().map((line) => line.length < 20_000)).toEqual([false, true]);
+		const messages = lines().map((line) => JSON.parse(line));
+		expect(messages.map(({ id }) => id)).toEqual(["2", "1", 1]);
+		for (const { result } of messages) expect(textIn(result).length).toBeLessThanOrEqual(16_000);
+	});
+});
+
+describe("an answer that nobody waits for", () => {
+	it.each([[1], ["1"], ["2.0"], ["0x2"], [""], [null], [true], [[2]], [{ id: 2 }]])("does not pass: %j", (id) => {
+		const { fromHost, fromServer, lines } = inMemoryGateway();
+		fromServer({ jsonrpc: "2.0", id, result: textResult("short") });
+		fromHost({ jsonrpc: "2.0", ...call(2, "search") });
+		fromServer({ jsonrpc: "2.0", id, result: textResult(long) });
+		fromServer({ jsonrpc: "2.0", id, method: "x", result: textResult(long) });
+		expect(lines()).toEqual([]);
+	});
+
+	it("is taken out of a batch", async () => {
+		const { fromServer, lines, toHost } = inMemoryGateway();
+		fromServer(JSON.stringify([{ jsonrpc: "2.0", id: 1, result: {} }, { method: "notifications/x" }]));
+		await toHost.settled();
+		expect(lines()).toEqual(['[{"method":"notifications/x"}]']);
+	});
+
+	it("does not pass a second time, also in one batch", async () => {
+		const { fromHost, fromServer, lines, toHost } = inMemoryGateway();
+		fromHost({ jsonrpc: "2.0", ...call(2, "search") });
+		const answered = { jsonrpc: "2.0", id: 2, result: textResult(long) };
+		fromServer(JSON.stringify([answered, answered]));
+		await toHost.settled();
+		expect(JSON.parse(lines()[0] ?? "")).toHaveLength(1);
+	});
+
+	it("passes if it is an error without an id, or if the host has sent what cannot be read", () => {
+		const { fromServer, gateway, lines } = inMemoryGateway();
+		const unreadable = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
+		fromServer(unreadable);
+		gateway.fromHost(Buffer.from([0x7b, 0xff, 0x7d]));
+		fromServer({ jsonrpc: "2.0", id: 9, result: {} });
+		expect(lines()).toEqual([unreadable, '{"jsonrpc":"2.0","id":9,"result":{}}']);
+	});
+});
+
+describe("a task", () => {
+	const begun = async () => {
+		const gateway = inMemoryGateway();
+		await gateway.answer(call(1, "search"), { task: { taskId: "t-1", status: "working" } });
+		const tell = (status: string, text: string, method = "notifications/tasks") =>
+			gateway.fromServer({ jsonrpc: "2.0", method, params: { taskId: "t-1", status, result: textResult(text) } });
+		return { ...gateway, tell };
+	};
+	const resultsOf = (lines: readonly string[]) => lines.slice(1).map((line) => textIn(JSON.parse(line).params.result));
+
+	it("has one result in the archive, however often it tells another one", async () => {
+		const { tell, toHost, archive, lines, logged } = await begun();
+		for (let at = 0; at < 50; at += 1) tell("completed", `${at} ${long}`);
+		tell("completed", `0 ${long}`);
+		await toHost.settled();
+		expect(await archive.use((opened) => opened.stats())).toMatchObject({ originals: 1 });
+		const told = resultsOf(lines());
+		const [first] = told;
+		expect(first?.length).toBeLessThanOrEqual(16_000);
+		expect(told.at(-1)).toBe(first);
+		expect(told[1]).toBe(`1 ${long}`);
+		expect(logged.map(({ data }) => data.event)).toEqual(["passed_whole"]);
+	});
+
+	it("is cut once it has ended, and the states before pass", async () => {
+		const { tell, toHost, archive, lines } = await begun();
+		tell("working", `half ${long}`);
+		tell("completed", long, "notifications/tasks/status");
+		await toHost.settled();
+		expect(resultsOf(lines()).map((text) => text.length <= 16_000)).toEqual([false, true]);
+		expect(await archive.use((opened) => opened.stats())).toMatchObject({ originals: 1 });
+	});
+
+	it("that runs is remembered while very many others end", async () => {
+		const { answer, fromServer } = await begun();
+		for (let at = 0; at < 1_500; at += 1) {
+			await answer(call(2, "search"), { task: { taskId: `short-${at}`, status: "working" } });
+			fromServer({ method: "notifications/tasks/status", params: { taskId: `short-${at}`, status: "completed" } });
+		}
+		const result = await answer({ id: 3, method: "tasks/result", params: { taskId: "t-1" } }, textResult(long));
+		expect(textIn(result).length).toBeLessThanOrEqual(16_000);
+	});
+});
+
+describe("the archive of one server", () => {
+	it("takes a quarter of what it may hold in a day; then results pass whole", async () => {
+		const { answer, archive } = inMemoryGateway({ layer: { archive: { max_bytes: 10 * long.length } } });
+		const results: string[] = [];
+		for (let at = 0; at < 4; at += 1)
+			results.push(textIn(await answer(call(at, "search"), textResult(`${at} ${long}`))));
+		expect(results.map((text) => text.length <= 16_000)).toEqual([true, true, false, false]);
+		// What it has already costs nothing.
+		expect(textIn(await answer(call(5, "search"), textResult(`1 ${long}`)))).toBe(results[1]);
+		expect(await archive.use((opened) => opened.stats())).toMatchObject({ originals: 2 });
+	});
+});
+
+describe("a tool that the host has not listed", () => {
+	const patterned = { type: "object", properties: { data: { type: "string", pattern: "^line" } } };
+	const free = { type: "object", properties: { data: { type: "string" } } };
+	const tools = [
+		{ name: "draw", inputSchema: { type: "object" }, outputSchema: patterned },
+		{ name: "dump", inputSchema: { type: "object" }, outputSchema: free },
+	];
+	const structured = { content: [{ type: "text", text: long }], structuredContent: { data: long } };
+	const dataIn = (result: Json) => String((result.structuredContent as Json).data);
+
+	it("is looked up in every page of the server's list, once", async () => {
+		const { answer, askedByGateway, lines } = inMemoryGateway({ lists: tools });
+		for (const id of [1, 2]) {
+			const drawn = await answer(call(id, "draw"), structured);
+			expect([textIn(drawn).length <= 16_000, dataIn(drawn)]).toEqual([true, long]);
+		}
+		expect(dataIn(await answer(call(3, "dump"), structured)).length).toBeLessThanOrEqual(16_500);
+		expect(askedByGateway.map(({ params }) => params)).toEqual([{}, { cursor: "1" }]);
+		expect(lines()).toHaveLength(3);
+	});
+
+	it("is looked up with what the host says of itself, in the newer revision", async () => {
+		const { answer, askedByGateway } = inMemoryGateway({ lists: tools });
+		const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", progressToken: 4 };
+		await answer({ id: 1, method: "tools/call", params: { name: "draw", _meta } }, structured);
+		const { progressToken: _, ...rest } = _meta;
+		expect(askedByGateway[0]?.params).toEqual({ _meta: rest });
+	});
+
+	it("is looked up again after the list has changed", async () => {
+		const { answer, fromServer, askedByGateway } = inMemoryGateway({ lists: tools });
+		await answer({ id: 1, method: "tools/list" }, { tools });
+		await answer(call(2, "draw"), structured);
+		expect(askedByGateway).toEqual([]);
+		fromServer({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+		await answer(call(3, "draw"), structured);
+		expect(askedByGateway).toHaveLength(2);
+	});
+
+	it("keeps its structured content whole where the server does not list it", async () => {
+		for (const lists of [[], [{ name: "other" }]]) {
+			const { answer } = inMemoryGateway({ lists });
+			const result = await answer(call(1, "draw"), structured);
+			expect([textIn(result).length <= 16_000, dataIn(result)]).toEqual([true, long]);
+		}
+	});
+
+	it("waits for no answer of a server that has ended", async () => {
+		const { fromHost, fromServer, gateway, lines, toHost } = inMemoryGateway({ lists: undefined });
+		fromHost({ jsonrpc: "2.0", ...call(1, "draw") });
+		fromServer({ jsonrpc: "2.0", id: 1, result: structured });
+		gateway.end("The server ended.");
+		await toHost.settled();
+		expect(lines().map((line) => dataIn(JSON.parse(line).result))).toEqual([long]);
+	});
+});
+
+describe("the results of a tool with a page", () => {
+	const result = { content: [{ type: "text", text: long }], structuredContent: { data: long } };
+	it.each([
+		["for the page alone", { ui: { resourceUri: "ui://a", visibility: ["app"] } }, [true, true]],
+		["for the page alone, which another tool shows", { ui: { visibility: ["app"] } }, [true, true]],
+		["for both", { ui: { resourceUri: "ui://a", visibility: ["model", "app"] } }, [false, true]],
+		["for both, as the draft spelled it", { "ui/resourceUri": "ui://a" }, [false, true]],
+		["for both, as the Apps SDK spells it", { "openai/outputTemplate": "ui://a" }, [false, true]],
+		["for the model", {}, [false, false]],
+	])("%s: what no model reads is whole", async (_whom, _meta, isWhole) => {
+		const { answer } = inMemoryGateway();
+		await answer({ id: 1, method: "tools/list" }, { tools: [{ name: "show", inputSchema: {}, _meta }] });
+		const { structuredContent, ...shown } = await answer(call(2, "show"), result);
+		expect([textIn(shown) === long, (structuredContent as Json).data === long]).toEqual(isWhole);
 	});
 });
 
@@ -315,11 +506,10 @@ describe("a call of the added tool", () => {
 describe("a small result", () => {
 	const small = (id: number) => ({ jsonrpc: "2.0", id, result: textResult("short") });
 
-	it("ends its request at once, though it is read after the host has got it", async () => {
+	it("ends its request at once", async () => {
 		const { fromHost, fromServer, gateway, lines, ended } = inMemoryGateway();
 		for (const id of [1, 2, 3]) fromHost({ jsonrpc: "2.0", ...call(id, "a") });
 		fromServer(small(1));
-		expect(ended).toEqual([]);
 		expect([1, 2].map(gateway.isOpen)).toEqual([false, true]);
 		fromServer(small(2));
 		gateway.refuse(2, "No answer came.");
@@ -335,14 +525,6 @@ describe("a small result", () => {
 		fromServer(small(1));
 		expect(textIn(await answer(call(1, "second"), textResult(long))).length).toBeLessThan(long.length);
 		expect(ended.map(({ tool }) => tool)).toEqual(["first", "second"]);
-	});
-
-	it("is read without another message", async () => {
-		const { fromHost, fromServer, ended } = inMemoryGateway();
-		fromHost({ jsonrpc: "2.0", ...call(1, "a") });
-		fromServer(small(1));
-		await Promise.resolve();
-		expect(ended).toHaveLength(1);
 	});
 });
 

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { type ArchiveSource, createArchiveSource } from "../../src/archive/open.ts";
 import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import { createHostOutput } from "../../src/gateway/output.ts";
@@ -9,9 +10,18 @@ export interface Json {
 	readonly [key: string]: unknown;
 }
 
-/** A gateway between a host and a server that are the test itself, with an archive in memory. */
-export function inMemoryGateway(options: Partial<GatewayOptions> & { readonly layer?: PolicyLayer } = {}) {
+/**
+ * A gateway between a host and a server that are the test itself, with an archive in memory. `lists` are the tools that the
+ * server lists to the gateway, in pages of one; `undefined`: it gives no answer.
+ */
+export function inMemoryGateway(
+	options: Partial<GatewayOptions> & {
+		readonly layer?: PolicyLayer;
+		readonly lists?: readonly Json[] | undefined;
+	} = {},
+) {
 	const { layer = {}, ...more } = options;
+	const lists = "lists" in options ? options.lists : [{ name: "search", inputSchema: { type: "object" } }];
 	const layers = [{ preset: "balanced" } as const, layer];
 	const policy = resolvePolicy(layers);
 	const memory = createArchiveSource({ location: { where: "memory", namespace: "default" }, policy: () => policy });
@@ -32,11 +42,28 @@ export function inMemoryGateway(options: Partial<GatewayOptions> & { readonly la
 		recall: "tool",
 		recallCommand: "palimpsest recall",
 		toHost,
-		toServer: (line) => void toServer.push(line.toString()),
+		toServer(line) {
+			const text = line.toString();
+			if (text.includes('"id":"palimpsest-')) answerGateway(JSON.parse(text));
+			else toServer.push(text);
+		},
 		log: (event) => void logged.push(event),
 		onCallEnd: (end) => void ended.push(end),
 		...more,
 	});
+	const askedByGateway: Json[] = [];
+	function answerGateway(request: Json): void {
+		expect(request.method).toBe("tools/list");
+		askedByGateway.push(request);
+		const at = Number((request.params as Json).cursor ?? 0);
+		if (lists === undefined) return;
+		const tools = lists.slice(at, at + 1);
+		fromServer({
+			jsonrpc: "2.0",
+			id: request.id,
+			result: { tools, ...(lists[at + 1] && { nextCursor: `${at + 1}` }) },
+		});
+	}
 	const lines = () => written.split("\n").slice(0, -1);
 	const fromHost = (line: string | Json) => gateway.fromHost(bytesOf(line));
 	const fromServer = (line: string | Json) => gateway.fromServer(bytesOf(line));
@@ -46,6 +73,7 @@ export function inMemoryGateway(options: Partial<GatewayOptions> & { readonly la
 		fromHost,
 		fromServer,
 		toServer,
+		askedByGateway,
 		logged,
 		ended,
 		toHost,

@@ -1,0 +1,62 @@
+import type { ArchiveSource } from "../archive/open.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { Path } from "../conversation/paths.ts";
+import type { Originals } from "../policy/wordings.ts";
+import { createAllowance } from "./allowance.ts";
+import type { CutOptions, CutPlan } from "./cut-result.ts";
+import { type createKnownTools, readersOf } from "./known-tools.ts";
+import type { OpenRequest } from "./open-requests.ts";
+
+/** Of what the archive may hold, in a day. */
+const shareOfServer = 1 / 4;
+
+interface Planned {
+	readonly path: Path;
+	readonly request: OpenRequest;
+	/** Of the tool, or of the method. */
+	readonly name: string;
+	readonly recall: Originals;
+}
+
+/** Plans the cuts of results by what is known of their tools, and of what the server may still archive. */
+export function createCutPlanner({
+	policy,
+	maxTokens,
+	owner,
+	archive,
+	tools,
+}: Pick<CutOptions, "policy" | "maxTokens" | "owner"> & {
+	readonly archive: ArchiveSource | undefined;
+	readonly tools: ReturnType<typeof createKnownTools>;
+}) {
+	const bytesADay = policy.archive.max_bytes * shareOfServer;
+	const allowed = createAllowance({ bytesADay, now: () => performance.now() });
+
+	/** Throws as `planCut` does. */
+	return async (result: JsonObject, { path, request, name, recall }: Planned): Promise<CutPlan> => {
+		const { asked, kept } = request;
+		const focus = asked.kind === "call" ? asked.focus : asked.kind === "resource" ? asked.uri : "";
+		const tool = asked.kind === "call" ? await tools.find(name) : undefined;
+		const readers = tool ? readersOf(tool) : "model";
+		const { planCut, uncut } = await import("./cut-result.ts");
+		if (readers === "app") return uncut(result);
+		const { outputSchema } = tool ?? {};
+		const how = {
+			...{ policy, maxTokens, owner, name, focus, recall },
+			// Nobody here knows the shape that the content of an unlisted tool has to have.
+			cutsStructure: readers === "model" && tool !== undefined,
+			outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined,
+		};
+		if (archive === undefined) return planCut(result, path, { ...how, archive });
+		const planned = kept.before.then(() =>
+			archive.use((opened) => planCut(result, path, { ...how, archive: allowed(opened, kept) })),
+		);
+		kept.before = planned.then(
+			() => {
+				kept.isWhole = true;
+			},
+			() => {},
+		);
+		return planned;
+	};
+}
