@@ -9,6 +9,7 @@ export function addGatewayCommand(program: Command): void {
 	addArchiving(program.enablePositionalOptions(), "gateway <server> [parameters...]", description)
 		.usage("[options] ([--] <command> [parameters...] | <url>)")
 		.passThroughOptions()
+		.option("--name <entry>", "a name of the server's entry in the host; its originals are kept under it")
 		.option(
 			"--max-tokens <count>",
 			"limit of a result in tokens (default: 4000, or the limit of truncate in the configuration)",

@@ -1,11 +1,14 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { openFigures } from "../figures/store.ts";
+import { stateFolder } from "../files/state-folder.ts";
+import { userKey } from "../files/user-key.ts";
 import type { HostStreams } from "../gateway/child.ts";
+import { ownerOf } from "../gateway/owner.ts";
 import { windowsWord } from "../hosts/own-command.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { logLevels } from "../policy/names.ts";
@@ -15,6 +18,8 @@ import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
 import { listOfNames, refuseUsage } from "./usage.ts";
 
 interface GatewayCommandOptions extends ArchiveCommandOptions {
+	/** Of the server's entry in the host's configuration. */
+	readonly name?: string;
 	readonly maxTokens?: number;
 	readonly header?: readonly string[];
 	readonly only?: string;
@@ -121,7 +126,14 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 			location: archiveLocation({ ...options, environment: process.env }),
 			policy: () => policy,
 		}),
-		owner: createHash("sha256").update(JSON.stringify(server)).digest("hex").slice(0, 16),
+		owner: ownerOf({
+			...{ entry: options.name, words: server, folder: process.cwd(), environment: process.env },
+			key: await userKey(stateFolder()).catch((error: NodeJS.ErrnoException) => {
+				const message = "The key of this user cannot be kept: only this run can read its originals by the added tool";
+				log({ level: "warning", message, data: { event: "no_user_key", error: error.code ?? error.name } });
+				return randomBytes(32);
+			}),
+		}),
 		choice: { only: listOfNames(only), except: listOfNames(except), describeMax },
 		recall: recall === false ? ("command" as const) : recall,
 		recallCommand: recallCommandOf(options),

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { PalimpsestError } from "../errors.ts";
 import { type EnteredServer, enteredServers, unwrapServer, wrapServer } from "../hosts/gateway-entries.ts";
 import type { ServerStart, WritableHost } from "../hosts/host.ts";
@@ -14,16 +15,21 @@ interface Wrapping {
 	readonly start: ServerStart;
 	/** Options of `palimpsest gateway`. */
 	readonly options: readonly string[];
+	/** The host's configuration, by a name that is the same wherever a project is. */
+	readonly file: string;
 }
 
 /** The configuration of a host in which servers start behind the gateway. */
-export function withGateways(text: string, { host, gateway, start, options }: Wrapping): string {
+export function withGateways(text: string, { host, gateway, start, options, file }: Wrapping): string {
 	const servers = enteredServers(text, host);
 	const chosen = chosenServers(servers, gateway);
 	for (const { name, kind } of chosen) if (kind in unwrappable) say(`left ${name} unchanged: ${unwrappable[kind]}`);
 	const own = servers.find(({ kind }) => kind === "own");
 	const all = [...(own ? ownServerOptions(own, options) : []), ...options];
-	const wrap = (left: string, name: string) => wrapServer(left, { host, name, start, options: all });
+	// Another file may have an entry of the same name.
+	const suffix = createHash("sha256").update(file).digest("hex").slice(0, 8);
+	const wrap = (left: string, name: string) =>
+		wrapServer(left, { host, name, start, options: ["--name", `${name}@${suffix}`, ...all] });
 	return changeEach(text, { servers: chosen.filter(({ kind }) => kind === "command"), gateway, change: wrap });
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
+import path from "node:path";
 import { structuredPatch } from "diff";
 import { archivePlace, nameForPrograms } from "../archive/open.ts";
 import { withoutCredentials } from "../errors.ts";
@@ -111,7 +112,10 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 	const set = Object.entries(settings).flatMap(([key, value]) => (value ? ["--set", `${key}=${value}`] : []));
 	const ofGateway = [...set, ...(named === undefined ? [] : ["--archive", named])];
 	const how = { host, gateway, start, options: ofGateway };
-	const change = (text: string | undefined) => (text === undefined ? undefined : withGateways(text, how));
+	const change = (text: string | undefined, file: string) =>
+		text === undefined
+			? undefined
+			: withGateways(text, { ...how, file: options.project ? path.relative(process.cwd(), file) : file });
 	if (await changeFiles({ files, change, dryRun, done: "installed the gateway" })) say(host.afterwards);
 }
 
@@ -161,12 +165,14 @@ function changeHook(
 /** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether a file was changed. */
 async function changeFiles(what: {
 	readonly files: readonly string[];
-	readonly change: (text: string | undefined) => string | undefined;
+	readonly change: (text: string | undefined, file: string) => string | undefined;
 	readonly dryRun: boolean | undefined;
 	readonly done: string;
 }): Promise<boolean> {
 	const { files, dryRun, done } = what;
-	const planned = await Promise.all(files.map(async (file) => ({ file, change: await planChange(file, what.change) })));
+	const planned = await Promise.all(
+		files.map(async (file) => ({ file, change: await planChange(file, (text) => what.change(text, file)) })),
+	);
 	for (const { file, change } of planned) {
 		const { before, after } = change;
 		if (before === after) say(`${file}: nothing to change`);

@@ -37,8 +37,9 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		expect(installed.text).toContain('"KEY":"…"');
 		expect(installed.text).not.toContain("secret");
 		const servers = await read();
-		expect(servers.small).toEqual({ ...small, args: [builtCli, "gateway", process.execPath, smallServer] });
-		expect(servers.bare).toEqual({ command: process.execPath, args: [builtCli, "gateway", "x"] });
+		const named = (name: string) => [builtCli, "gateway", "--name", expect.stringMatching(`^${name}@[0-9a-f]{8}$`)];
+		expect(servers.small).toEqual({ ...small, args: [...named("small"), process.execPath, smallServer] });
+		expect(servers.bare).toEqual({ command: process.execPath, args: [...named("bare"), "x"] });
 		expect((await run("install", "claude-desktop", "--gateway")).lines.join()).toContain("nothing to change");
 		expect((await run("install", "--list")).text).toMatch(/claude-desktop .*behind the gateway: small, bare/);
 		await run("uninstall", "claude-desktop", "--gateway", "bare");
@@ -70,7 +71,12 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		await run("install", "claude-desktop", "--archive", path.join(folder, "kept"));
 		await run("install", "claude-desktop", "--gateway", "small");
 		const archive = ["--archive", path.join(folder, "kept")];
-		expect((await read()).small.args.slice(1, -2)).toEqual(["gateway", "--recall", "server", ...archive]);
+		expect((await read()).small.args.slice(1, -2).toSpliced(1, 2)).toEqual([
+			"gateway",
+			"--recall",
+			"server",
+			...archive,
+		]);
 	});
 
 	it("makes an entry that starts, as doctor says", async () => {
