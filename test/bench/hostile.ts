@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { hostileGateway } from "./hostile-gateway.ts";
 import { openLoadClient } from "./load-client.ts";
 import { startPinger, startServer } from "./load-run.ts";
 import { atMost, duration, progress, type Section, short } from "./section.ts";
@@ -54,6 +55,7 @@ export async function hostile(): Promise<Section> {
 		progress(`hostile: ${request.name}`);
 		all.push(await underAttack(request));
 	}
+	const ofGateway = await hostileGateway();
 	return {
 		title: "One hostile client over HTTP",
 		notes: [
@@ -71,14 +73,18 @@ export async function hostile(): Promise<Section> {
 					...[0.99, 1].map((share) => duration(quantile(health, share))),
 				]),
 			},
+			...ofGateway.tables,
 		],
-		// The first row is what the machine does by itself.
-		targets: all
-			.slice(1)
-			.flatMap(({ name, pings, health }) => [
-				atMost(`${name}: ping p99 of another client`, 250, quantile(pings, 0.99), "ms"),
-				atMost(`${name}: longest /healthz`, 1, Math.max(...health) / 1_000, "s"),
-			]),
+		targets: [
+			// The first row is what the machine does by itself.
+			...all
+				.slice(1)
+				.flatMap(({ name, pings, health }) => [
+					atMost(`${name}: ping p99 of another client`, 250, quantile(pings, 0.99), "ms"),
+					atMost(`${name}: longest /healthz`, 1, Math.max(...health) / 1_000, "s"),
+				]),
+			...ofGateway.targets,
+		],
 	};
 }
 
