@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { openFigures } from "../figures/store.ts";
-import { stateFolder } from "../files/state-folder.ts";
+import { settingsFolder } from "../files/state-folder.ts";
 import { userKey } from "../files/user-key.ts";
 import type { HostStreams } from "../gateway/child.ts";
 import { ownerOf } from "../gateway/owner.ts";
@@ -128,7 +128,7 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		}),
 		owner: ownerOf({
 			...{ entry: options.name, words: server, folder: process.cwd(), environment: process.env },
-			key: await userKey(stateFolder()).catch((error: NodeJS.ErrnoException) => {
+			key: await userKey(settingsFolder()).catch((error: NodeJS.ErrnoException) => {
 				const message = "The key of this user cannot be kept: only this run can read its originals by the added tool";
 				log({ level: "warning", message, data: { event: "no_user_key", error: error.code ?? error.name } });
 				return randomBytes(32);

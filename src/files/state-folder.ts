@@ -14,3 +14,10 @@ export function stateFolder(): string {
 	const folder = path.posix.isAbsolute(state) ? state : path.posix.join(homeFolder, ".local", "state");
 	return path.posix.join(folder, "palimpsest");
 }
+
+/** This user's folder for settings and keys. The XDG specification says to ignore relative paths. */
+export function settingsFolder(): string {
+	const { platform, env: environment } = process;
+	const ofUser = (platform === "win32" ? environment.APPDATA : environment.XDG_CONFIG_HOME) ?? "";
+	return path.join(path.isAbsolute(ofUser) ? ofUser : path.join(homedir(), ".config"), "palimpsest");
+}
