@@ -19,6 +19,8 @@ ENV NODE_ENV=production
 # With an arena for each thread, glibc keeps memory that was freed (docs/operations.md, "Memory").
 ENV MALLOC_ARENA_MAX=2
 ENV PALIMPSEST_ARCHIVE=/var/lib/palimpsest
+# A container has no language of a reader.
+ENV PALIMPSEST_PRESET=balanced PALIMPSEST_LOCALE=en
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules

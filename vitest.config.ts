@@ -46,7 +46,11 @@ function tests(...rooms: readonly string[]): string[] {
 }
 
 const none = ["**/node_modules/**"];
-const common = { setupFiles: [`${import.meta.dirname}/test/support/remove-scratch-folders.ts`] };
+// No language of the reader: texts of the product are then those of the presets, on every machine.
+const common = {
+	setupFiles: [`${import.meta.dirname}/test/support/remove-scratch-folders.ts`],
+	env: { LC_ALL: "C" },
+};
 const quickly = { ...common, testTimeout: 30_000, hookTimeout: 60_000 };
 // These tests wait for processes on a busy machine. A test that needs more says so.
 const patiently = { ...common, testTimeout: 90_000, hookTimeout: 90_000 };

@@ -1,6 +1,7 @@
 import type { Archive } from "./archive/archive.ts";
 import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
 import type { CompactionStrategy } from "./compaction/strategy.ts";
+import { languageOfReader } from "./config/reader.ts";
 import { isPlainJson, NotJsonError, requireJson } from "./conversation/json.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
 import type { Log } from "./log.ts";
@@ -270,7 +271,8 @@ async function call<Value, Given>(
 		const { policy: layer, archive, log, recallHint, tools, usage, lastResponse }: GuardOptions = options;
 		if (name !== "truncate" && name !== "count") requireJson([given, tools, usage, lastResponse]);
 		requireJson(layer);
-		const policy = resolvePolicy(layer === undefined ? [] : [checkPolicyLayer(layer, "the `policy` option")]);
+		const ofCaller = layer === undefined ? [] : [checkPolicyLayer(layer, "the `policy` option")];
+		const policy = resolvePolicy([{ reader: languageOfReader(process.env) }, ...ofCaller]);
 		const recall = recallHint ? { recall: { by: recallHint } } : {};
 		const shared = { policy, archive, ...recall, ...(log && { log: withoutThrowing("log", log) }) };
 		return (await work(shared)) as Answer<Value, Given>;

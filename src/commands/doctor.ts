@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { archiveLocation, openArchiveOfPolicy } from "../archive/open.ts";
-import { ignoredWarning, loadConfig } from "../config/config.ts";
+import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readRegularFile } from "../files/access.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
@@ -68,8 +68,13 @@ async function checkPolicy(options: ArchiveCommandOptions): Promise<{ finding: F
 	try {
 		const config = await loadConfig(configSources(options));
 		const { policy, file } = config;
+		const continuous = continuousPolicy(config);
 		const files = [file, config.found].filter((one) => one !== null).join(" and ");
-		const found = `${files || "no file, so the defaults and the environment"}: ${describePolicy(policy)}`;
+		const other = `Proxy, gateway and plugins start from preset ${continuous.preset}. Wording: ${continuous.locale}.`;
+		const found = [
+			`${files || "no file, so the defaults and the environment"}: ${describePolicy(policy)}`,
+			...(continuous.preset === policy.preset ? [] : [other]),
+		].join("\n");
 		const advice = ignoredWarning(config);
 		const state = advice === undefined ? { state: "ok" as const } : { state: "warning" as const, advice };
 		return { policy, finding: { name: "policy", found, ...state } };

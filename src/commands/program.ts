@@ -375,7 +375,7 @@ function addHookCommands(program: Command): void {
 		"--max-chars <count>",
 		"limit in characters (default 16000); longer results are shortened",
 	] as const;
-	const locale = ["--locale <locale>", "language of the notices (default: that of the host's server entry)"] as const;
+	const locale = ["--locale <locale>", "language of the notices (default: the host entry's, else yours)"] as const;
 	// Only their help comes from here: `hook.ts` answers them before the commands are made.
 	for (const { name, title, events } of commandHookHosts) {
 		const answer = command(name, `Answer ${events} of ${title} on standard input.`).option(...maxChars);

@@ -9,7 +9,7 @@ export function addSetupCommands(program: Command): void {
 		.option("--project", "for this project only")
 		.option("--dry-run", "show what would change and write nothing")
 		.option("--preset <name>", "policy to start from (default balanced)")
-		.option("--locale <locale>", "language of placeholders (default: the preset's)")
+		.option("--locale <locale>", "language of placeholders (default: yours, by LANG)")
 		.option("--archive <where>", "where originals are kept (default: the user's state folder)")
 		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
 		.option("--local", "start this program, not the published package; a checkout always does")

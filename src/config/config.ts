@@ -8,6 +8,7 @@ import { invalidPolicy } from "../policy/errors.ts";
 import type { IgnoredField } from "../policy/found.ts";
 import { type Environment, resolvePolicy } from "../policy/layers.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
+import { languageOfReader } from "./reader.ts";
 
 export interface ConfigSources extends PolicyFileSearch {
 	readonly settings?: readonly string[] | undefined;
@@ -42,7 +43,9 @@ async function configOf({ file, found, own, ofFound }: ReadFiles, sources: Confi
 	// Hooks mostly find no policy file, and then need neither the parser nor the schema.
 	const { environmentLayer, resolvePolicy, settingsLayer } = await import("../policy/layers.ts");
 	const counting = ofFound && (await import("../policy/found.ts")).foundPart(ofFound, sources);
+	const reader = languageOfReader(sources.environment, sources.platform);
 	const layers: readonly PolicyLayer[] = [
+		...(reader === undefined ? [] : [{ reader }]),
 		...(own ? [own] : []),
 		...(counting ? [counting.layer] : []),
 		environmentLayer(sources.environment),

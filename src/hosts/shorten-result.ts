@@ -1,6 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
 import { findPolicyFiles, ignoredWarning, loadConfig, type PolicyFileSearch } from "../config/config.ts";
+import { languageOfReader } from "../config/reader.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { openToRead } from "../files/disk.ts";
 import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
@@ -135,12 +136,13 @@ const usualPolicy: UsualPolicy = {
 	figures: "all",
 };
 
-/** A preset changes only the locale of the usual policy. `undefined` for unknown names, which the schema refuses. */
+/** A preset changes only the locale of the usual policy, by the rule of `resolvePolicy`. `undefined` for unknown names, which the schema refuses. */
 function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undefined {
 	const { PALIMPSEST_PRESET: preset, PALIMPSEST_LOCALE: given } = variables;
 	if (preset !== undefined && !Object.hasOwn(presets, preset)) return undefined;
 	const ofPreset = preset === undefined ? undefined : presets[preset as PresetName].policy.locale;
-	const locale = given ?? ofPreset ?? usualPolicy.locale;
+	const ofReader = preset === undefined || preset === "balanced" ? languageOfReader(process.env) : undefined;
+	const locale = given ?? ofReader ?? ofPreset ?? usualPolicy.locale;
 	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
 }
 

@@ -4,11 +4,15 @@ import { invalidPolicy, quote, suggestion } from "./errors.ts";
 import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, type Prices, policySchema } from "./schema.ts";
 
-/** Lays the preset that the last layer names over the schema's defaults, and the layers over both. Frozen. */
+/**
+ * Lays the preset that the last layer names over the schema's defaults, and the layers over both. Without a `locale`, a
+ * named preset of the source documents speaks its own language; otherwise the reader's counts. Frozen.
+ */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
-	const set = layers.reduce<PolicyLayer>(mergeTables, {});
+	const { reader, ...set } = layers.reduce<PolicyLayer>(mergeTables, {});
 	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
 	const start = presets[preset].policy;
+	if (reader !== undefined && (set.preset === undefined || preset === "balanced")) set.locale ??= reader;
 	const sameLocale = set.locale === undefined || set.locale === start.locale;
 	const layer = { ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset };
 	const policy = frozen(policySchema.parse(layer));

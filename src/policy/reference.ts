@@ -24,7 +24,10 @@ A policy says what is masked, guarded and truncated. Each layer overrides the on
 7. the \`policy\` argument of a tool call
 
 The preset is that of the last layer that names one. A preset's own templates are worded in its own locale: where a
-layer sets another \`locale\`, that locale's wording replaces them.
+layer sets another \`locale\`, that locale's wording replaces them. Where no layer sets \`locale\`, a preset that one of them
+names speaks its own language. Without such a preset, and with \`balanced\`, the reader's language counts: \`LC_ALL\`,
+\`LC_MESSAGES\` or \`LANG\` (French, Chinese, every other language English), or the system's on macOS and Windows; last comes
+the preset's own.
 
 The policy file is the one named by flag, else by \`PALIMPSEST_POLICY\`, else \`palimpsest/palimpsest.toml\` in the user's
 configuration folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows \`%APPDATA%\`). A change to it takes effect without a

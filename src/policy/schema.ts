@@ -326,7 +326,7 @@ const prices = section("The prices of tokens.", {
 /** Files, variables, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it. */
 export const policySchema = z.strictObject({
 	preset: field(z.enum(presetNames), "observation-masking", "Values to start from."),
-	locale: field(z.enum(localeNames), "fr", "Language of every placeholder, marker and notice."),
+	locale: field(z.enum(localeNames), "fr", "Language of all texts of ours; whose it is by default: see above."),
 	log_level: field(z.enum(logLevels), "warning", "Least severe level that is logged."),
 	text: choice(
 		["auto", "full"],
@@ -374,7 +374,8 @@ type DeepPartial<Value> = Value extends readonly unknown[]
 		: Value;
 
 /** Some fields of a policy, as set by a file, the environment, a flag or a tool's argument. */
-export type PolicyLayer = DeepPartial<Policy>;
+/** `reader` is no field that anybody sets: the language of the person, where it is known (src/config/reader.ts). */
+export type PolicyLayer = DeepPartial<Policy> & { readonly reader?: Policy["locale"] | undefined };
 
 /** The schema of a layer: every field optional, no defaults. */
 export const policyLayerSchema = partialSchema(policySchema) as z.ZodObject;

@@ -128,6 +128,16 @@ describe("palimpsest doctor", () => {
 		for (const part of parts) expect(of("hosts")?.found).toContain(`${part}: fails (`);
 	});
 
+	it("says which policy commands have, and which the proxy, the gateway and plugins have", async () => {
+		const { of } = await examine();
+		expect(of("policy")?.found).toMatch(
+			/Preset observation-masking: [\s\S]*Wording: fr\.\nProxy, .* preset balanced\. Wording: en\./,
+		);
+		await write("palimpsest.toml", 'preset = "balanced"\nlocale = "zh"\n');
+		const { of: named } = await examine();
+		expect(named("policy")?.found).toMatch(/Preset balanced: .*Wording: zh\.$/);
+	});
+
 	it("reports an unusable policy and continues", async () => {
 		await writeFile(join(folder, "palimpsest.toml"), "[mask]\nwindow_turn = 3\n");
 		const { code, of } = await examine(...free);

@@ -37,6 +37,19 @@ it("cuts a long output to head and tail, and shows people a message about it", a
 	expect([code, lines]).toEqual([0, ["palimpsest warning: Truncated a text (50001 → 4035 chars)"]]);
 });
 
+it.each([
+	["fr_FR.UTF-8", [], "caractères omis"],
+	["zh_CN.UTF-8", [], "个字符"],
+	["en_GB.UTF-8", [], "characters truncated"],
+	["es_ES.UTF-8", [], "characters truncated"],
+	["en_GB.UTF-8", ["--set", "preset=observation-masking"], "caractères omis"],
+	["fr_FR.UTF-8", ["--set", "locale=zh"], "个字符"],
+])("words the marker for a reader of %s with %j", async (LC_ALL, settings, words) => {
+	const parameters = ["truncate", "-", "--max-chars", "500", ...settings];
+	const { text } = await runHere(parameters, { folder, input: textOfLength(900), environment: { LC_ALL } });
+	expect(text).toContain(words);
+});
+
 it("reads limit and policy from the command line", async () => {
 	const parameters = ["truncate", "-", "--max-chars", "60", "--set", "locale=en", "--set", "truncate.head_chars=3"];
 	const { text } = await runHere([...parameters, "--set", "truncate.tail_chars=2"], {

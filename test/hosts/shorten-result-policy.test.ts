@@ -52,6 +52,17 @@ describe("the policy of a hook", () => {
 		expect(await policyOf("claude-code")).toEqual({ locale, on_archive_failure, archive, figures });
 	});
 
+	it("speaks the reader's language, unless the server's entry names a locale or a preset of the source documents", async () => {
+		vi.stubEnv("LC_ALL", "zh_CN.UTF-8");
+		expect(await languageOf("claude-code")).toBe("zh");
+		for (const preset of presetNames) {
+			await enter("claude-code", { preset });
+			expect(await languageOf("claude-code")).toBe(resolvePolicy([{ reader: "zh" }, { preset }]).locale);
+		}
+		await enter("claude-code", { locale: "fr" });
+		expect(await languageOf("claude-code")).toBe("fr");
+	});
+
 	it("is the schema's default in the language of the server's entry", async () => {
 		for (const preset of presetNames) {
 			for (const locale of [undefined, ...localeNames]) {

@@ -46,6 +46,22 @@ describe("resolvePolicy", () => {
 		expect(wordings(same).guardMarker).toBe("\n\n[... contenu tronqué ...]\n\n");
 	});
 
+	it("speaks the reader's language, unless a layer sets a locale or names a preset of the source documents", () => {
+		const reader = { reader: "zh" } as const;
+		const localeOf = (...layers: Parameters<typeof resolvePolicy>[0]) => resolvePolicy([reader, ...layers]).locale;
+		expect(localeOf()).toBe("zh");
+		expect(localeOf({ mask: { window_turns: 2 } }, { preset: "balanced" })).toBe("zh");
+		expect(localeOf({ locale: "fr" })).toBe("fr");
+		expect(localeOf({ preset: "balanced" }, { locale: "fr" })).toBe("fr");
+		for (const name of ["observation-masking", "tool-result-hiding", "context-guard", "context-trim"] as const) {
+			expect(localeOf({ preset: name })).toBe(presets[name].policy.locale);
+			expect(localeOf({ preset: name }, { preset: "balanced" })).toBe("zh");
+		}
+		expect(resolvePolicy([]).locale).toBe("fr");
+		expect(resolvePolicy([{ preset: "balanced" }]).locale).toBe("en");
+		expect(resolvePolicy([reader])).not.toHaveProperty("reader");
+	});
+
 	it("keeps a layer's own templates in any locale", () => {
 		const policy = resolvePolicy([
 			{ preset: "context-trim", locale: "zh", guard: { marker_template: "…" }, mask: { placeholder_template: "P" } },
