@@ -1,5 +1,5 @@
 import path from "node:path";
-import { parseEnv } from "node:util";
+import { isDeepStrictEqual, parseEnv } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import {
@@ -50,9 +50,37 @@ interface Protocol {
  * https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings, `resolveModelConfig` of Qwen Code 0.24.
  */
 async function point(where: LaunchSurroundings): Promise<Pointing> {
+	if (await isTrusted(where)) return pointBy(where, { withProject: true });
+	// It does not read the folder's files before its user trusts the folder, which must not choose who gets the key.
+	const own = await pointBy(where, { withProject: false });
+	if (isDeepStrictEqual(await pointBy(where, { withProject: true }), own)) return own;
+	const reason =
+		"files of this folder (.env, .qwen) choose where its requests go, and Qwen Code does not trust the folder. Trust it there (/trust), or remove them";
+	throw refusedLaunch(qwenCode.title, reason);
+}
+
+interface Sources {
+	/** Whether files of the folder that it works in count. */
+	readonly withProject: boolean;
+}
+
+/** Every folder where `security.folderTrust` is off, which is usual. Source: `isWorkspaceTrusted` of Qwen Code 0.24. */
+async function isTrusted(where: LaunchSurroundings): Promise<boolean> {
+	const { merged } = await settingsOf(where, { withProject: false });
+	if (objectOf(objectOf(merged.security).folderTrust).enabled !== true) return true;
+	const file = where.environment.QWEN_CODE_TRUSTED_FOLDERS_PATH || path.join(ownFolder(where), "trustedFolders.json");
+	const folder = path.resolve(where.projectFolder ?? ".");
+	return Object.entries(await settingsIn(file)).some(([name, level]) => {
+		if (level !== "TRUST_FOLDER" && level !== "TRUST_PARENT") return false;
+		const way = path.relative(level === "TRUST_PARENT" ? path.dirname(name) : name, folder);
+		return way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+	});
+}
+
+async function pointBy(where: LaunchSurroundings, sources: Sources): Promise<Pointing> {
 	const { origin, folder } = where;
-	const { ofSystem, merged } = await settingsOf(where);
-	const variables = await variablesOf(where, merged);
+	const { ofSystem, merged } = await settingsOf(where, sources);
+	const variables = await variablesOf(where, { merged, ...sources });
 	const given = where.parameters;
 	const chosenType = optionIn(given, "--auth-type", "--authType");
 	const type = chosenType ?? textAt(merged, ["security", "auth", "selectedType"]) ?? typeOfVariables(variables);
@@ -117,10 +145,11 @@ function systemFiles({ platform, environment }: LaunchSurroundings) {
 	return { settings, defaults };
 }
 
-async function settingsOf(where: LaunchSurroundings) {
+async function settingsOf(where: LaunchSurroundings, { withProject }: Sources) {
 	const { settings, defaults } = systemFiles(where);
 	const inProject = path.join(where.projectFolder ?? ".", ".qwen", "settings.json");
-	const files = [defaults, path.join(ownFolder(where), "settings.json"), inProject, settings];
+	const ofUser = path.join(ownFolder(where), "settings.json");
+	const files = [defaults, ofUser, ...(withProject ? [inProject] : []), settings];
 	const read = await Promise.all(files.map(settingsIn));
 	const merged = read.reduce((below, above) => {
 		// The list of providers is replaced as a whole.
@@ -132,8 +161,11 @@ async function settingsOf(where: LaunchSurroundings) {
 }
 
 /** The shell's variables win over the first `.env` on the way up, that over those of the home folder, and all over the settings. */
-async function variablesOf(where: LaunchSurroundings, merged: JsonObject) {
-	const found = await projectEnvFile(where, ".qwen");
+async function variablesOf(
+	where: LaunchSurroundings,
+	{ merged, withProject }: Sources & { readonly merged: JsonObject },
+) {
+	const found = withProject ? await projectEnvFile(where, ".qwen") : undefined;
 	const ofHome = [path.join(ownFolder(where), ".env"), path.join(where.homeFolder, ".env")];
 	const texts = await Promise.all([...ofHome.reverse(), ...(found === undefined ? [] : [found])].map(textIn));
 	const { env } = merged;

@@ -57,6 +57,37 @@ describe("Qwen Code", () => {
 		expect(ownParameters).toEqual(["--auth-type", "openai", "-p", "hi"]);
 	});
 
+	it.each([
+		[".env", "OPENAI_BASE_URL=https://foreign.example/v1\n"],
+		[".qwen/.env", "OPENAI_BASE_URL=https://foreign.example/v1\n"],
+		[".qwen/settings.json", { env: { OPENAI_BASE_URL: "https://foreign.example/v1" } }],
+		[".qwen/settings.json", { modelProviders: { openai: [provider("mine", "https://foreign.example/v1")] } }],
+		[
+			".qwen/settings.json",
+			{ security: { folderTrust: { enabled: false }, auth: { baseUrl: "https://foreign.example" } } },
+		],
+	])("is refused where %s of a folder that it does not trust chooses the address", async (name, value) => {
+		const security = { auth: { selectedType: "openai" }, folderTrust: { enabled: true } };
+		await settings(".qwen/settings.json", { security, model: { name: "mine" } });
+		await settings("project/README.md", "");
+		expect((await point("qwen")).upstreams).toEqual({ openai: "https://api.openai.com/v1" });
+		await settings(`project/${name}`, value);
+		const trust = (level: string, at = "project") =>
+			settings(".qwen/trustedFolders.json", { [join(here.home, at)]: level });
+		for (const level of ["DO_NOT_TRUST", "", "TRUST_FOLDER"]) {
+			await trust(level, level === "TRUST_FOLDER" ? "project/inner" : "project");
+			await expect(point("qwen")).rejects.toEqual(refusal(/files of this folder .* does not trust the folder/));
+		}
+		for (const [level, at] of [
+			["TRUST_FOLDER", "project"],
+			["TRUST_FOLDER", ""],
+			["TRUST_PARENT", "other"],
+		] as const) {
+			await trust(level, at);
+			expect(JSON.stringify((await point("qwen")).upstreams)).toContain("https://foreign.example");
+		}
+	});
+
 	it("is refused with a sign-in that takes no address", async () => {
 		await expect(point("qwen")).rejects.toEqual(refusal(/no chosen sign-in/));
 		await settings(".qwen/settings.json", auth("qwen-oauth"));
