@@ -177,7 +177,7 @@ async function changeFiles(what: {
 		const { before, after } = change;
 		if (before === after) say(`${file}: nothing to change`);
 		else {
-			show(`${shownName(file)}\n${withoutSecrets(lineDifference(before, after))}`);
+			show(`${shownName(file)}\n${lineDifference(before, after)}`);
 			const backup = dryRun ? undefined : await carryOutChange(file, change);
 			const kept = backup === undefined ? "" : `; the old file is ${backup}`;
 			if (dryRun) say("nothing was written (--dry-run)");
@@ -191,16 +191,26 @@ function lineDifference(before = "", after = ""): string {
 	// A missing line break at the end of the file, or one of Windows, is not a change that a reader cares about.
 	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
 	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });
-	return hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
+	const shown = hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
+	return withoutWordsOf(before, shown);
 }
 
-/** A text whose name in the settings says that it is secret: `"GITHUB_TOKEN": "…"`, `api_key = "…"`. */
-const secretValue =
-	/((?:key|token|secret|passw(?:or)?d|credentials?|authorization)["']?\s*[:=]\s*)("(?:[^"\\\n]|\\.)+"|'[^'\n]+')/gi;
+const words = /[^\s"'{}[\],:=]+/g;
 
-/** The lines around a change may hold keys, and people paste the output of a terminal into reports. */
-function withoutSecrets(lines: string): string {
-	return withoutCredentials(lines.replace(secretValue, '$1"…"'));
+/** Words of settings that say nothing about who uses them. */
+const commonWords = new Set(
+	"mcpServers servers mcp mcp_servers hooks command args env type stdio gateway serve npx -y palimpsest palimpsest-mcp".split(
+		" ",
+	),
+);
+
+/** Only the words that are new: those that were there may be keys, and people paste the output of a terminal into reports. */
+function withoutWordsOf(before: string, lines: string): string {
+	const there = new Set(before.match(words));
+	const shown = lines.replace(/^(.) (.*)$/gm, (_, mark: string, line: string) => {
+		return `${mark} ${line.replace(words, (word) => (there.has(word) && !commonWords.has(word) ? "…" : word))}`;
+	});
+	return withoutCredentials(shown);
 }
 
 async function list(options: InstallOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { applySplices, type Splice } from "../json-text/edit.ts";
 import type { Span } from "../json-text/locate.ts";
-import { entryInJson, readSettings, spansAt, withValue } from "../json-text/settings.ts";
+import { entryInJson, memberTwice, readSettings, spansAt, withValue } from "../json-text/settings.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { valueAt } from "../policy/errors.ts";
 import type { ServerStart, WritableHost } from "./host.ts";
@@ -52,16 +52,28 @@ function wordsOf({ command, args }: JsonObject): readonly string[] {
 	return words.every((word) => typeof word === "string") ? words : [];
 }
 
+interface Wrapping extends Named {
+	readonly start: ServerStart;
+	/** Options of `palimpsest gateway`. */
+	readonly options: readonly string[];
+}
+
 /**
  * Lets a server start behind the gateway. Only the command and the start of its arguments change, so that `unwrapServer`
- * brings back every byte. Throws `invalid_json`.
+ * brings back every byte; an entry of which it could not is refused. Throws `invalid_json`.
  */
-export function wrapServer(
-	text: string,
-	{ host, name, start, options }: Named & { readonly start: ServerStart; readonly options: readonly string[] },
-): string {
+export function wrapServer(text: string, how: Wrapping): string {
+	const { host, name } = how;
+	const after = wrapped(text, how);
+	const isFound = enteredServers(after, host).some((one) => one.name === name && one.kind === "gateway");
+	if (isFound && unwrapServer(after, how) === text) return after;
+	throw refusedEntry(name, "`uninstall` could not bring it back as it is");
+}
+
+function wrapped(text: string, { host, name, start, options }: Wrapping): string {
 	const { entry, command, list } = placesOf(text, { host, name });
 	const words = wordsOf(entry);
+	if (isAddress(words[0])) throw refusedEntry(name, "its command is an address");
 	const isInOneList = Array.isArray(entry.command);
 	// The `--` marks an entry that had an empty list of arguments, so that it comes back. Others have none: some programs that
 	// read a host's file take it for their own.
@@ -95,7 +107,7 @@ export function unwrapServer(text: string, { host, name }: Named): string {
 	const at = serverAt(words);
 	const [server, ...args] = words.slice(at);
 	if (!list || typeof server !== "string") throw refusedEntry(name, "it has no command behind the gateway");
-	if (args.length === 0 && /^https?:/i.test(server)) throw refusedEntry(name, "it has an address behind the gateway");
+	if (args.length === 0 && isAddress(server)) throw refusedEntry(name, "it has an address behind the gateway");
 	if (inOneList) {
 		const splice = {
 			start: list.span.start + 1,
@@ -119,6 +131,8 @@ export function unwrapServer(text: string, { host, name }: Named): string {
 	return checked(text, inOrder(replaced, splice), { host, name, entry: { ...others, command: server, args } });
 }
 
+const isAddress = (word: unknown) => typeof word === "string" && /^https?:/i.test(word);
+
 /** Where the command is in the words that start the gateway: behind `--`, or behind the options. */
 function serverAt(words: readonly unknown[]): number {
 	let at = words.indexOf("gateway") + 1;
@@ -139,6 +153,8 @@ interface Named {
 function placesOf(text: string, { host, name }: Named) {
 	const found = enteredServers(text, host).find((one) => one.name === name);
 	const key = [...host.key.slice(0, -1), name];
+	const twice = host.format === "json" && found ? memberTwice(text, key, ["command", "args"]) : undefined;
+	if (twice !== undefined) throw refusedEntry(name, `\`${twice}\` appears twice`);
 	const spans = (member: string) => {
 		if (!found || !Object.hasOwn(found.entry, member)) return undefined;
 		return host.format === "json" ? spansAt(text, [...key, member]) : tomlSpans(text, key, member);

@@ -91,6 +91,15 @@ export function spansAt(text: string, path: Path): { readonly span: Span; readon
 	return { span: spanOf(node), items: (node.children ?? []).map(spanOf) };
 }
 
+/** The first name on a path to an object, or of `members` in it, that appears twice beside itself. Readers of JSON disagree on it. */
+export function memberTwice(text: string, path: readonly string[], members: readonly string[]): string | undefined {
+	const isTwice = (at: readonly string[], name: string) => {
+		const names = (nodeAt(text, at).children ?? []).map(({ children }) => children?.[0]?.value as unknown);
+		return names.filter((one) => one === name).length > 1;
+	};
+	return path.find((name, depth) => isTwice(path.slice(0, depth), name)) ?? members.find((name) => isTwice(path, name));
+}
+
 /** Whether the object or list at a path holds nothing, not even a comment. */
 export function isBlank(text: string, path: Path): boolean {
 	const { offset, length } = nodeAt(text, path);

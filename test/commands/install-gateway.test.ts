@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
 import { runHere } from "../support/run-here.ts";
@@ -34,7 +35,7 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		await writeFile(file, text);
 		const installed = await run("install", "claude-desktop", "--gateway");
 		expect(installed.lines.join("\n")).toContain("left web unchanged: it is an address");
-		expect(installed.text).toContain('"KEY":"…"');
+		expect(installed.text).toContain('"env":{"…":"…"}');
 		expect(installed.text).not.toContain("secret");
 		const servers = await read();
 		const named = (name: string) => [builtCli, "gateway", "--name", expect.stringMatching(`^${name}@[0-9a-f]{8}$`)];
@@ -94,5 +95,103 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		);
 		const refused = await run("install", "pi", "--gateway");
 		expect([refused.code, refused.lines[0]]).toEqual([2, expect.stringContaining("pi has no MCP servers")]);
+	});
+
+	it("prints no value of an entry, in any place, of any spelling, also in errors", async () => {
+		let marks = 0;
+		const mark = () => {
+			marks += 1;
+			return `MARK${marks}x`;
+		};
+		const value = fc.constantFrom(
+			() => mark(),
+			() => `--token=${mark()}`,
+			() => `a "${mark()}" b`,
+			() => `https://user:${mark()}@host.example/${mark()}?key=${mark()}`,
+			() => `{"key":"${mark()}"}`,
+		);
+		const list = fc.array(value, { maxLength: 4 });
+		const variables = fc.array(value, { maxLength: 3 });
+		const entry = fc.record(
+			{ command: value, args: list, env: variables, headers: variables, url: value, cwd: value, other: value },
+			{ requiredKeys: [] },
+		);
+		const written = (one: unknown): unknown => {
+			if (typeof one === "function") return one();
+			if (Array.isArray(one)) return one.map(written);
+			if (typeof one !== "object" || one === null) return one;
+			const named = (of: unknown) =>
+				Object.fromEntries((of as unknown[]).map((inner, index) => [`PAT_${mark()}_${index}`, written(inner)]));
+			return Object.fromEntries(
+				Object.entries(one).map(([name, of]) => [name, /env|headers/.test(name) ? named(of) : written(of)]),
+			);
+		};
+		const damage = fc.constantFrom(
+			(text: string) => text,
+			(text: string) => text.replace('"args":', '"args": null, "args":'),
+			(text: string) => text.replace('"args":', `// ${mark()}\n"args":`),
+			(text: string) => text.slice(0, -3),
+		);
+		await fc.assert(
+			fc.asyncProperty(
+				fc.array(entry, { minLength: 1, maxLength: 4 }),
+				fc.constantFrom(undefined, "\t"),
+				damage,
+				async (all, indent, hurt) => {
+					const mcpServers = Object.fromEntries(all.map((one, index) => [`s${index}`, written(one)]));
+					const text = hurt(JSON.stringify({ mcpServers, other: { key: mark() } }, null, indent));
+					await writeFile(file, text);
+					const printed: string[] = [];
+					for (const parameters of [
+						["install", "claude-desktop", "--gateway", "--dry-run"],
+						["install", "claude-desktop", "--gateway", "s0"],
+						["install", "claude-desktop", "--gateway"],
+						["install", "claude-desktop"],
+						["install"],
+						["uninstall", "claude-desktop", "--gateway", "s0"],
+						["uninstall", "claude-desktop"],
+					]) {
+						const { text: out, lines } = await run(...parameters);
+						printed.push(out, ...lines);
+					}
+					expect(printed.join("\n").match(/MARK\d+x/g)).toBeNull();
+					expect(printed.join("\n")).not.toMatch(/\[internal\]/);
+					expect(await readFile(file, "utf8")).toBe(text);
+				},
+			),
+			{ numRuns: 8 },
+		);
+		expect(marks).toBeGreaterThan(100);
+	});
+
+	it.each([
+		["args twice", '{"command":"x","args":["a"],"args":null}', "are not a list|appears twice"],
+		["args twice, the other way", '{"command":"x","args":null,"args":["a"]}', "`args` appears twice"],
+		["a command twice", '{"command":"x","command":"y"}', "`command` appears twice"],
+		["an address as its command", '{"command":"https://example.org/mcp"}', "its command is an address"],
+		[
+			"an address as its command, with arguments",
+			'{"command":"https://a.example","args":["-x"]}',
+			"its command is an address",
+		],
+		["a number among its arguments", '{"command":"x","args":[1]}', "it has no command"],
+		["no word at all", '{"command":[]}', "it has no command"],
+	])("refuses by name an entry with %s, and changes the others", async (_, odd, reason) => {
+		const text = `{"mcpServers":{"odd":${odd},"small":${JSON.stringify(small)}}}\n`;
+		await writeFile(file, text);
+		const { code, lines } = await run("install", "claude-desktop", "--gateway");
+		expect([code, lines[0]]).toEqual([0, expect.stringMatching(new RegExp(`odd.*(?:${reason})`))]);
+		expect(await readFile(file, "utf8")).toContain(`{"mcpServers":{"odd":${odd},"small":{"command":"`);
+		expect((await read()).small.args).toContain("gateway");
+		await run("uninstall", "claude-desktop", "--gateway");
+		expect(await readFile(file, "utf8")).toBe(text);
+	});
+
+	it("leaves by name an entry behind the gateway that has `args` twice", async () => {
+		const text = '{"mcpServers":{"odd":{"command":"palimpsest","args":null,"args":["gateway","x"]}}}';
+		await writeFile(file, text);
+		const { code, lines } = await run("uninstall", "claude-desktop", "--gateway");
+		expect([code, lines[0]]).toEqual([0, expect.stringContaining("`odd` cannot be changed: `args` appears twice")]);
+		expect(await readFile(file, "utf8")).toBe(text);
 	});
 });
