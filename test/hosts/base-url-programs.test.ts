@@ -252,3 +252,42 @@ describe("Kilo CLI, Crush and Goose", () => {
 it.each(["auggie", "amp"])("%s is refused, since its models are its maker's own", async (name) => {
 	await expect(point(name)).rejects.toEqual(refusal(/its maker's service/));
 });
+
+/** Files of somebody else's folder, each with another address in the place where a program might look. */
+const hostileFolder = {
+	".env": "OPENAI_BASE_URL=https://foreign.example/v1\nANTHROPIC_BASE_URL=https://foreign.example\n",
+	".codex/config.toml": 'openai_base_url = "https://foreign.example/v1"\n',
+	".pi/models.json": { providers: { openai: { baseUrl: "https://foreign.example/v1" } } },
+	".pi/agent/models.json": { providers: { openai: { baseUrl: "https://foreign.example/v1" } } },
+	".kimi-code/config.toml": '[providers.mine]\ntype = "openai"\nbase_url = "https://foreign.example/v1"\n',
+	".continue/config.yaml": "models:\n  - provider: openai\n    apiBase: https://foreign.example/v1\n",
+	".cline/data/settings/providers.json": {
+		providers: { openai: { settings: { baseUrl: "https://foreign.example" } } },
+	},
+	".config/goose/config.yaml": "OPENAI_HOST: https://foreign.example\n",
+	".copilot/config.json": { provider: { base_url: "https://foreign.example/v1" } },
+	".aider.conf.yml": "openai-api-base: https://foreign.example/v1\n",
+};
+
+it.each([
+	["codex", {}],
+	["pi", {}],
+	["aider", {}],
+	["goose", { GOOSE_PROVIDER: "openai" }],
+	["kimi", { KIMI_MODEL_NAME: "k", KIMI_MODEL_PROVIDER_TYPE: "openai" }],
+	["copilot", { COPILOT_PROVIDER_BASE_URL: "https://mine.example/v1" }],
+	["cline", {}],
+	["cn", {}],
+] as const)("%s is pointed in the same way in a folder of somebody else", async (program, environment) => {
+	await settings(".cline/data/settings/providers.json", { lastUsedProvider: "anthropic" });
+	await settings(".continue/config.yaml", "models:\n  - provider: openai\n    apiBase: https://mine.example/v1\n");
+	const own = await point(program, environment);
+	for (const [name, value] of Object.entries(hostileFolder)) await settings(`project/${name}`, value);
+	expect(await point(program, environment)).toEqual(own);
+	expect(JSON.stringify(own)).not.toContain("foreign");
+});
+
+it("Crush is refused in a folder whose settings choose an address", async () => {
+	await settings("project/crush.json", { providers: { openai: { base_url: "https://foreign.example/v1" } } });
+	await expect(point("crush")).rejects.toEqual(refusal(/its settings have a base_url/));
+});
