@@ -11,6 +11,7 @@ import {
 	groupMessages,
 	locateCallArguments,
 	type MessageGroup,
+	mayLeave,
 	type PairedResult,
 	pairLinks,
 	pairResults,
@@ -43,7 +44,7 @@ export function pickRange(given: {
 }): PickedRange | undefined {
 	const { transcript, keepLastMessages, pinTask, isSummary = () => false } = given;
 	const { messages } = transcript;
-	const movable = messages.flatMap(({ role, sent }, index) => (role !== "system" && sent !== false ? [index] : []));
+	const movable = messages.flatMap((message, index) => (mayLeave(message) ? [index] : []));
 	const stays = new Set(keepLastMessages <= 0 ? [] : movable.slice(-keepLastMessages));
 	const task = messages.findIndex((message) => message.role === "user" && message.sent !== false);
 	const isPinned = task !== -1 && (pinTask || transcript.opensWithUser);

@@ -37,6 +37,14 @@ export interface MessageGroup {
 	readonly messages: readonly number[];
 }
 
+/**
+ * Whether a message may be dropped or summarised: system messages stay, and so does what no format knows, since other
+ * messages may need it.
+ */
+export function mayLeave({ role, sent }: Message): boolean {
+	return role !== "system" && role !== "other" && sent !== false;
+}
+
 /** Ordered by their first message. A message with a result without id joins the nearest earlier one with calls. */
 export function groupMessages({ messages }: Transcript, paired: readonly PairedResult[]): readonly MessageGroup[] {
 	const parents = messages.map((_, index) => index);

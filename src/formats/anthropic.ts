@@ -311,7 +311,12 @@ function writeEvent({ role, text, instead }: WrittenMessage) {
 /** As in specification 2025-11-25. */
 const answerBlockTypes: readonly unknown[] = ["text", "image", "audio", "tool_use", "tool_result"];
 
-const samplingBlocks: readonly unknown[] = [...answerBlockTypes, "resource", "resource_link"];
+/** Blocks of the APIs, which MCP sampling does not have. */
+const foreignBlocks: readonly string[] = [
+	...blockTypes.own.filter((type) => !answerBlockTypes.includes(type)),
+	...blockTypes.foreign,
+	...["document", "file", "tool-call", "tool-result", "toolCall", "reasoning"],
+];
 
 /** MCP sampling. A result with `structuredContent` is not replaced as a whole: some hosts send only that copy of it. */
 export const mcpSampling: Format = {
@@ -336,7 +341,7 @@ function probeSampling({ content }: JsonObject, role: string) {
 	for (const block of Array.isArray(content) ? (content as unknown[]) : [content]) {
 		if (!isJsonObject(block) || typeof block.type !== "string") return "content blocks with a `type`";
 		const { type } = block;
-		if (!samplingBlocks.includes(type)) return `content blocks of its own kinds, not \`${type}\``;
+		if (foreignBlocks.includes(type)) return `content blocks of its own kinds, not \`${type}\``;
 		const isResult = type === "tool_result";
 		if (isResult && stringAt(block, "toolUseId") === undefined) return "`toolUseId` in each `tool_result`";
 		const isMedia = type === "image" || type === "audio";

@@ -94,9 +94,13 @@ interface SpeechRecord {
 }
 
 function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
-	if (!isJsonObject(record) || (record.type !== "user" && record.type !== "assistant")) return undefined;
-	const { message } = record;
-	return isJsonObject(message) ? { index, record, message, repeats: [], sent: true } : undefined;
+	if (!isJsonObject(record)) return undefined;
+	const { type, message } = record;
+	const isKnown = type === "user" || type === "assistant";
+	// A later version may keep messages in records of other types.
+	const isNew =
+		!isKnown && typeof type === "string" && hasMember(record, "uuid") && hasMember(objectOf(message), "role");
+	return (isKnown || isNew) && isJsonObject(message) ? { index, record, message, repeats: [], sent: true } : undefined;
 }
 
 function readMessages({ messages: records, base }: LocatedMessages): Message[] {

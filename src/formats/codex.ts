@@ -93,6 +93,13 @@ function replayRollout({ messages, base }: LocatedMessages) {
 			items.push(one);
 			if (isOfAnswer(payload, stringAt(payload, "type") ?? "")) answer = one;
 			opensAnswer = false;
+		} else if (type === "inter_agent_communication") {
+			// Codex sends these records of older versions as an `agent_message`.
+			const { author, content, encrypted_content: sealed } = payload;
+			const parts = [{ type: "input_text", text: content }, ...(sealed == null ? [] : [{ encrypted_content: sealed }])];
+			const item = { type: "agent_message", author, content: parts };
+			items.push({ sent: true, item, path, removal, opensAnswer, events: [], time });
+			opensAnswer = false;
 		} else if (type === "session_meta") {
 			const { base_instructions: base, instructions, dynamic_tools: tools } = payload;
 			const texts = [isJsonObject(base) ? base.text : base, instructions, tools].filter((value) => value != null);

@@ -29,6 +29,7 @@ import { otelGenai } from "./otel-genai.ts";
 import { pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
 import { atif, browserUse, sweAgent } from "./trajectories.ts";
+import { countingUnknown, fitAroundUnknown } from "./unknown-items.ts";
 import { vercelModel, vercelUi } from "./vercel.ts";
 import { vscodeChat } from "./vscode-chat.ts";
 
@@ -244,7 +245,18 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 		const { fit } = format.probe(located);
 		if (strength[fit] > strength[best.fit]) best = { format, fit };
 	}
-	if (best.format) return best.format;
+	return best.format ?? detectAroundUnknown(located, tried);
+}
+
+/** Finds the format of a list in which some items have a kind that no format knows. */
+function detectAroundUnknown(located: LocatedMessages, tried: readonly Format[]): Format {
+	const others = tried === formats ? formats : [];
+	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
+	for (const format of tried) {
+		const fit = fitAroundUnknown(format, located, others);
+		if (strength[fit] > strength[best.fit]) best = { format, fit };
+	}
+	if (best.format) return countingUnknown(best.format);
 	throw new PalimpsestError("not_a_conversation", explain(located));
 }
 

@@ -33,7 +33,9 @@ export const goose: Format = {
 	write: { message: writeMessage, appends: false },
 };
 
-/** Events that hold no message are those of `type` notification, error and complete. */
+/** Events that hold no message and are not sent. */
+const notices: ReadonlySet<unknown> = new Set(["notification", "error", "complete"]);
+
 function isEvent(record: JsonObject): boolean {
 	return stringAt(record, "type") !== undefined && !hasMember(record, "role", "content");
 }
@@ -55,7 +57,10 @@ function probe(record: unknown) {
 
 function readMessage(record: JsonObject, path: Path): Message | Message[] {
 	const message = isEvent(record) ? objectOf(record.message) : record;
-	if (!hasMember(message, "role")) return [];
+	if (!hasMember(message, "role")) {
+		const isNew = isEvent(record) && !notices.has(record.type);
+		return isNew ? new MessageDraft("other", path).count(record) : [];
+	}
 	const draft = new MessageDraft(roleOf(message, plainRoles), path).setTime(timeAt(message, "created"));
 	draft.readParts(message.content, [...path, ...(message === record ? [] : ["message"]), "content"], readPart);
 	// A compaction hides messages from the model.

@@ -2,7 +2,7 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import type { CallUsage, Message, Role } from "../conversation/transcript.ts";
-import { hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
+import { hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type CallInput,
 	cacheIncludedUsage,
@@ -33,6 +33,7 @@ const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
 	compaction: (item) => typeof item.encrypted_content === "string",
 	program: (item) => typeof item.call_id === "string",
 	item_reference: (item) => typeof item.id === "string",
+	agent_message: (item) => typeof item.recipient === "string" && Array.isArray(item.content),
 };
 
 /** Endings of all other item types: `function_call`, `shell_call_output`, `additional_tools`, … */
@@ -136,9 +137,14 @@ export function readItems<Item extends PlacedItem>(
 	const seen = new Set<string>();
 	let answer: Answer | undefined;
 	let isOpen = false;
-	for (const placed of items) {
+	for (const [index, placed] of items.entries()) {
 		const { item, path, removal, sent = true, opensAnswer = false, time, usage } = placed;
 		const type = itemType(item);
+		// The API requires reasoning together with the item after it.
+		if (isOfNewKind(type) && !(isOpen && items[index - 1]?.item.type === "reasoning")) {
+			messages.push({ sent, message: new MessageDraft("other", removal).setTime(time).count(item) });
+			continue;
+		}
 		if (isOfAnswer(item, type)) {
 			if (!answer || !isOpen || opensAnswer || answer.sent !== sent) {
 				const message = new MessageDraft("assistant").setTime(time);
@@ -195,8 +201,20 @@ function itemType(item: JsonObject): string {
 /** The last two come from Codex. */
 const compactions = new Set(["compaction", "compaction_summary", "context_compaction"]);
 
+/** Types without an ending that tells who wrote the item. */
+const plainTypes: ReadonlySet<string> = new Set([
+	...["message", "reasoning", "program", "item_reference", "agent_message", "mcp_list_tools", "ghost_snapshot"],
+	...compactions,
+]);
+
+/** Whether nothing is known of an item but its type: it stays where it is, and counts. */
+function isOfNewKind(type: string): boolean {
+	return !plainTypes.has(type) && !ownTypes.test(type);
+}
+
 export function isOfAnswer(item: JsonObject, type: string): boolean {
 	if (type === "message") return item.role === "assistant";
+	if (type === "agent_message") return false;
 	if (isSearchByProvider(item)) return true;
 	return !compactions.has(type) && !/_(?:output|approval_response|trigger|tools)$/.test(type);
 }
@@ -215,6 +233,17 @@ export function readOther(item: JsonObject, type: string, path: Path, shellCalls
 	if (type === "message") {
 		const draft = new MessageDraft(roleOf(item, roles), path);
 		countParts(item.content, draft);
+		return draft;
+	}
+	if (type === "agent_message") {
+		// What another agent tells this one, such as its task. Nobody else can repeat one that is sealed, so it stays.
+		const sealed = objectsOf(item.content).filter((part) => typeof part.encrypted_content === "string");
+		const draft = new MessageDraft(sealed.length > 0 ? "other" : "user", path).count(item.author);
+		countParts(
+			listOf(item.content).filter((part) => !sealed.includes(part as JsonObject)),
+			draft,
+		);
+		for (const part of sealed) draft.mediaTokens += encryptedTokens(part);
 		return draft;
 	}
 	if (compactions.has(type) || type === "additional_tools") {

@@ -13,6 +13,9 @@ interface OpencodeRecord {
 	readonly parts: readonly JsonObject[];
 }
 
+/** Stands for an item that is no message of opencode. */
+const noRecord: OpencodeRecord = { info: {}, parts: [] };
+
 /** A call and its result are one part. `parentID` is the answered user message, not the record before: no links. */
 export const opencode: Format = {
 	name: "opencode",
@@ -20,7 +23,7 @@ export const opencode: Format = {
 	looksFor: "opencode session (messages of `info` with a `role`, and `parts`)",
 	probe: ({ messages }) => probeEach(messages, "at least one message", probe),
 	read({ messages, base }) {
-		const records = messages as readonly OpencodeRecord[];
+		const records = messages.map((message) => (probe(message) === true ? (message as OpencodeRecord) : noRecord));
 		const { first, summary } = findCompaction(records);
 		// The newest user message has the system prompt of the call.
 		const system = stringAt(records.findLast(({ info }) => info.role === "user")?.info ?? {}, "system");

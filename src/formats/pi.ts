@@ -2,7 +2,7 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import type { Message, Role, Transcript } from "../conversation/transcript.ts";
-import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
+import { booleanAt, hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
 import { readInlineMedia } from "./media.ts";
@@ -105,7 +105,7 @@ function readRecord(
 	edited: { readonly content: unknown; readonly path: Path } | undefined,
 	callValues: CallValues,
 ): Message | undefined {
-	const isMessage = record.type === "message";
+	const isMessage = record.type === "message" || hasMember(objectOf(record.message), "role");
 	const message = isMessage ? record.message : record;
 	// Commands that the user ran privately are not in the context.
 	if (!isJsonObject(message) || (isMessage && message.excludeFromContext === true)) return undefined;

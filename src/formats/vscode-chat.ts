@@ -148,6 +148,24 @@ function copiesOf(
 	return outputCopies({ record: request, path, places, texts: content.texts });
 }
 
+/** Parts of an answer that are only shown on the screen (`IChatProgress` of VS Code). */
+const shownParts: ReadonlySet<unknown> = new Set([
+	...["inlineReference", "references", "usedContext", "codeCitation", "codeblockUri", "treeData", "multiDiffData"],
+	...["progressMessage", "progressTask", "progressTaskSerialized", "undoStop", "prepareToolInvocation", "thinking"],
+	...["textEdit", "textEditGroup", "notebookEdit", "notebookEditGroup", "workspaceEdit", "externalEdits", "move"],
+	...[
+		"command",
+		"confirmation",
+		"warning",
+		"extensions",
+		"pullRequest",
+		"elicitation",
+		"elicitationSerialized",
+		"hook",
+	],
+	...["mcpServersStarting", "mcpServersStartingSerialized", "agentMention", "clearToPreviousToolInvocation"],
+]);
+
 /** Reads the answer from the parts shown on the screen. */
 function readResponse(request: JsonObject, path: Path): MessageDraft[] {
 	const parts = request.response;
@@ -157,8 +175,8 @@ function readResponse(request: JsonObject, path: Path): MessageDraft[] {
 		if (!isJsonObject(part)) continue;
 		const at = [...path, "response", index];
 		if (part.kind === "toolInvocationSerialized") readInvocation(part, at, draft);
-		else if (part.kind === undefined || part.kind === "markdownContent") {
-			draft.count(stringAt(part, "value") ?? stringAt(objectOf(part.value ?? part.content), "value"));
+		else if (!shownParts.has(part.kind)) {
+			draft.count(stringAt(part, "value") ?? stringAt(objectOf(part.value ?? part.content), "value") ?? part);
 		}
 	}
 	return [draft];

@@ -9,7 +9,7 @@ import {
 	subtractSizes,
 } from "../conversation/plan.ts";
 import type { Message, Role, Transcript } from "../conversation/transcript.ts";
-import { groupMessages, type MessageGroup, pairResults } from "../conversation/turns.ts";
+import { groupMessages, type MessageGroup, mayLeave, pairResults } from "../conversation/turns.ts";
 import type { GuardPolicy } from "../policy/schema.ts";
 import type { FurtherCuts, ResultCutter } from "./further-cuts.ts";
 
@@ -26,7 +26,7 @@ export function planDrop(parameters: DropParameters) {
 	const { reachesTarget = fits, reliefs } = hysteresis ?? {};
 	const { messages, inTurn = false, plainInTurn = false } = transcript;
 	const pinned = pinnedMessages(transcript, policy);
-	const movable = messages.flatMap(({ role, sent }, index) => (role === "system" || sent === false ? [] : [index]));
+	const movable = messages.flatMap((message, index) => (mayLeave(message) ? [index] : []));
 	const sizes = [...(parameters.sizes ?? measurement.messages)];
 	const context = startSum(measurement.total);
 	for (const size of measurement.messages) context.subtract(size);
@@ -162,7 +162,7 @@ function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] 
 function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPolicy): readonly boolean[] {
 	const hasTask = policy.pin_task || opensWithUser;
 	const task = hasTask ? messages.findIndex(({ role, sent }) => role === "user" && sent !== false) : -1;
-	return messages.map(({ role, sent }, index) => role === "system" || sent === false || index === task);
+	return messages.map((message, index) => !mayLeave(message) || index === task);
 }
 
 /** Whether a message has its turn for models that do not count calls and results. */

@@ -55,6 +55,10 @@ export interface FormatRow {
 	readonly tolerates?: readonly unknown[];
 	/** The same message or record with its time, in ms since 1970; absent where a format has none. */
 	readonly timed?: (message: JsonMessage, time: number) => JsonMessage;
+	/** A record of an unknown type with a message, where records are linked and those without a message are not sent. */
+	readonly unknownRecord?: JsonMessage;
+	/** Set where messages have no list of blocks. */
+	readonly hasNoBlocks?: true;
 	/** A message of a role that the format does not know; absent where such a thing cannot be. */
 	readonly unknownRole?: (role: string, text: string) => JsonMessage;
 }

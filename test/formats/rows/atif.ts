@@ -44,6 +44,7 @@ export const row: FormatRow = {
 		),
 	key: "messages",
 	body: {},
+	hasNoBlocks: true,
 	textsAlone: "certain",
 	isOfProgram: true,
 	shapes: textPartShapes,

@@ -1,4 +1,5 @@
 import { claudeCode } from "../../../src/formats/claude-code.ts";
+import { outputOf } from "../../support/sample-text.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";
@@ -13,6 +14,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	unknownRecord: { type: "x_note", uuid: "uuid-note", message: { role: "user", content: outputOf("note") } },
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (record, time) => ({ ...record, timestamp: new Date(time).toISOString() }),

@@ -41,6 +41,7 @@ export const row: FormatRow = {
 	contents: (records) => records.filter(({ say }) => say === "mcp_server_response").map(({ text }) => text),
 	key: "messages",
 	body: {},
+	hasNoBlocks: true,
 	textsAlone: "certain",
 	isOfProgram: true,
 	shapes: [],

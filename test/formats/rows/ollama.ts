@@ -12,6 +12,7 @@ export const row: FormatRow = {
 	contents: (messages) => messages.flatMap(({ role, content }) => (role === "tool" ? [content] : [])),
 	key: "messages",
 	body: { tools: [{ type: "function", function: { name: "ls" } }] },
+	hasNoBlocks: true,
 	textsAlone: "none",
 	alsoFits: ["openai-chat"],
 	shapes: [

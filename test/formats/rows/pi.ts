@@ -1,4 +1,5 @@
 import { pi } from "../../../src/formats/pi.ts";
+import { outputOf } from "../../support/sample-text.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";
@@ -22,6 +23,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: {},
 	textsAlone: "certain",
+	unknownRecord: { type: "x_note", id: "id-note", message: { role: "user", content: outputOf("note") } },
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: ({ message, ...record }, time) => ({ ...record, message: { ...(message as JsonMessage), timestamp: time } }),

@@ -39,6 +39,7 @@ export const row: FormatRow = {
 	contents: (steps) => steps.filter(({ action }) => action !== "").map(({ observation }) => observation),
 	key: "messages",
 	body: {},
+	hasNoBlocks: true,
 	textsAlone: "certain",
 	isOfProgram: true,
 	shapes: [],

@@ -9,6 +9,7 @@ export const row: FormatRow = {
 	contents: (messages) => messages.filter(({ role }) => role === "tool").map(({ content }) => content),
 	key: "messages",
 	body: {},
+	hasNoBlocks: true,
 	textsAlone: "none",
 	hasNoTextList: true,
 	shapes: textPartShapes.filter(({ content }) => content === null || content === undefined),
