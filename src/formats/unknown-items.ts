@@ -78,8 +78,9 @@ function probeAlone(format: Format, located: LocatedMessages, index: number): Fi
 /** Members that name the kind of an item, in this order. */
 const kindKeys = ["type", "role", "kind", "source", "event"];
 
-/** Kinds that every program knows: an item of one of them that does not fit is of another format. */
+/** Kinds that many formats have: an item of one of them that does not fit is of another format. */
 const plainKinds: ReadonlySet<string> = new Set([
+	...["text", "reasoning", "thinking", "compaction", "tool_call", "tool_result", "tool_use"],
 	...["message", "system", "developer", "user", "human", "assistant", "ai", "model", "agent", "tool", "function"],
 ]);
 

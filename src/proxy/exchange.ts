@@ -12,6 +12,7 @@ import { type Composed, sendAgain } from "../sending/compose.ts";
 import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
 import type { Sent } from "../sending/facts.ts";
 import { dropBlocks, isBindingRefusal } from "../sending/reasoning.ts";
+import type { HostRequest } from "../sending/request.ts";
 import type { Accounts } from "./accounts.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
@@ -87,6 +88,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	const { response, ledger, refusesThreads } = exchange;
 	const prepared = await prepareOrPass(asked, exchange);
 	if (asked.signal.aborted) return;
+	if (typeof prepared === "object" && "batch" in prepared) return exchangeBatch(prepared.batch, asked, exchange);
 	if (prepared === "thread" && refusesThreads) return answer(response, 400, threadRefusal);
 	if (prepared === "thread") ledger.count("threads");
 	if (prepared === "as_sent" || prepared === "thread")
@@ -132,7 +134,25 @@ function asAnswered(asked: AskedWhole, { sent }: Answered, { upstream, response,
 	};
 }
 
-async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Prepared<string> | "as_sent" | "thread"> {
+/** Sends a batch with the known states of its conversations. A refused one is sent again as it came. */
+async function exchangeBatch(batch: string, asked: AskedWhole, exchange: Exchange): Promise<void> {
+	const edited = { ...asked, body: { bytes: Buffer.from(batch), decoded: true } };
+	const answer = await askOrRefuse(edited, exchange);
+	if (!answer) return;
+	if (answer.statusCode !== 400) {
+		if ((answer.statusCode ?? 500) < 300) exchange.ledger.count("edited");
+		await passOn(answer, exchange.response);
+		return;
+	}
+	await heldAnswer(answer);
+	exchange.ledger.count("sent_again");
+	return pass({ ...asked, body: { ...asked.body, decoded: false } }, exchange);
+}
+
+async function prepareOrPass(
+	asked: AskedWhole,
+	exchange: Exchange,
+): Promise<Prepared<string> | "as_sent" | "thread" | { readonly batch: string }> {
 	const { route, editing, accounts, upstream, recallCommand } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
@@ -145,11 +165,26 @@ async function prepareOrPass(asked: AskedWhole, exchange: Exchange): Promise<Pre
 			isEnforced: route.api === "anthropic" && accounts.isEnforced(upstream.origin, asked.headers),
 		});
 		if (read.kind === "conversation") return await prepare(read.request, editing);
+		if (read.kind === "batch") {
+			const edits = [];
+			for (const request of read.requests) edits.push(await editsOfOne(request, editing));
+			const batch = read.write(edits);
+			return batch === undefined ? "as_sent" : { batch };
+		}
 		if (read.kind === "as_sent" && read.problem !== undefined) onFault("encoding", read.problem);
 		return read.kind;
 	} catch (error) {
 		onFault("failed", describe(error));
 		return "as_sent";
+	}
+}
+
+/** A request of a batch that cannot be read, such as one without messages, stays as it is. */
+async function editsOfOne<Written>(request: HostRequest<Written>, editing: Editing): Promise<Written | undefined> {
+	try {
+		return (await prepare(request, editing)).composed?.written;
+	} catch {
+		return undefined;
 	}
 }
 

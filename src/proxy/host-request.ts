@@ -4,10 +4,10 @@ import { compactJson, isJsonObject } from "../conversation/json.ts";
 import { decodeText } from "../files/access.ts";
 import { writeGrown } from "../json-text/edit.ts";
 import { hasMoreValues } from "../json-text/locate.ts";
-import { readJsonText } from "../json-text/read.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
+import { readJsonText, type TextDocument } from "../json-text/read.ts";
+import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { HostRequest } from "../sending/request.ts";
+import type { HostRequest, WrittenEdit } from "../sending/request.ts";
 import { decodeBody } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import { recallOffered } from "./recall-hint.ts";
@@ -19,9 +19,22 @@ export const formatsOfApi = {
 	gemini: ["gemini"],
 } as const;
 
-/** `as_sent`: it holds no conversation that may be edited, or cannot be read. `thread`: it holds only new messages. */
+/** The formats of a request: Bedrock takes Converse beside the APIs of its models. */
+function formatsOf({ api, upstream }: Route): readonly string[] {
+	return upstream === "bedrock" ? [...formatsOfApi[api], "bedrock-converse"] : formatsOfApi[api];
+}
+
+/**
+ * `as_sent`: it holds no conversation that may be edited, or cannot be read. `thread`: it holds only new messages. `batch`:
+ * `write` gives the text with the edits of each of its requests, in their order.
+ */
 type ReadRequest =
 	| { readonly kind: "conversation"; readonly request: HostRequest<string> }
+	| {
+			readonly kind: "batch";
+			readonly requests: readonly HostRequest<readonly WrittenEdit[]>[];
+			readonly write: (edits: readonly (readonly WrittenEdit[] | undefined)[]) => string | undefined;
+	  }
 	| { readonly kind: "as_sent"; readonly problem: string | undefined }
 	| { readonly kind: "thread" };
 
@@ -34,19 +47,18 @@ const mostBytesInTurn = 4 * 1024 * 1024;
 /** A window of a million tokens has some 3 000 messages, and each of these some six members and items. */
 const mostValues = 100_000;
 
+interface ReadHow {
+	readonly encoding: string | undefined;
+	readonly route: Route;
+	readonly policy: Policy;
+	/** `undefined` if nothing is archived. */
+	readonly recallCommand: string | undefined;
+	readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
+	readonly isEnforced: boolean;
+}
+
 /** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */
-export async function readRequest(
-	bytes: Buffer,
-	how: {
-		readonly encoding: string | undefined;
-		readonly route: Route;
-		readonly policy: Policy;
-		/** `undefined` if nothing is archived. */
-		readonly recallCommand: string | undefined;
-		readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
-		readonly isEnforced: boolean;
-	},
-): Promise<ReadRequest> {
+export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequest> {
 	const { encoding, route, recallCommand, isEnforced } = how;
 	const decoded = encoding === undefined ? bytes : await decodeBody(bytes, encoding, mostEditedBytes);
 	if (!decoded) return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
@@ -57,15 +69,21 @@ export async function readRequest(
 	if (hasMoreValues(text, mostValues))
 		return { kind: "as_sent", problem: "it has more members and items than a conversation" };
 	if (isLarge) await othersGoOn();
-	const document = readJsonText(text, "the request");
+	const outer = readJsonText(text, "the request");
 	if (isLarge) await othersGoOn();
+	if (route.kind === "batch") return readBatch(outer, how);
+	const encoded = stringAt(objectOf(objectOf(objectOf(outer.value).input).invokeModel), "body");
+	const document =
+		encoded === undefined
+			? outer
+			: readJsonText(decodeText(Buffer.from(encoded, "base64"), "the request"), "the request");
 	const body = document.value;
 	const inner = withoutWrapper(body);
 	if (!holdsMessages(inner)) return { kind: "as_sent", problem: undefined };
 	if (isJsonObject(objectOf(body).thread)) return { kind: "thread" };
 	const request: HostRequest<string> = {
 		body,
-		formats: formatsOfApi[route.api],
+		formats: formatsOf(route),
 		terms: how.termsOf(body),
 		model: route.model ?? stringAt(objectOf(body), "model"),
 		recall: recallCommand === undefined ? undefined : recallOffered(inner, recallCommand),
@@ -76,10 +94,47 @@ export async function readRequest(
 		write: (edits, branch, added) => {
 			branch.writtenText = writeGrown(document, edits, branch.writtenText);
 			const written = withoutBodyChecksum(branch.writtenText.written, body);
-			return added ? withMembers(written, added) : written;
+			if (encoded === undefined) return added ? withMembers(written, added) : written;
+			const path = ["input", "invokeModel", "body"];
+			const replacement = Buffer.from(written).toString("base64");
+			return writeGrown(outer, [{ kind: "replace", path, replacement }], undefined).written;
 		},
 	};
 	return { kind: "conversation", request };
+}
+
+/** Reads the requests of a batch of Anthropic's API or Gemini's. */
+function readBatch(document: TextDocument, { route, termsOf }: Pick<ReadHow, "route" | "termsOf">): ReadRequest {
+	const { requests, batch } = objectOf(document.value);
+	const config = objectOf(objectOf(batch).input_config ?? objectOf(batch).inputConfig);
+	const key = Object.hasOwn(objectOf(batch), "input_config") ? "input_config" : "inputConfig";
+	const [base, list, inner] = Array.isArray(requests)
+		? [["requests"], requests, "params"]
+		: [["batch", key, "requests", "requests"], listOf(objectOf(config.requests).requests), "request"];
+	const places = list.flatMap((one, index) => {
+		const body = objectOf(one)[inner];
+		return holdsMessages(body) ? [{ body, path: [...base, index, inner] }] : [];
+	});
+	if (places.length === 0) return { kind: "as_sent", problem: undefined };
+	return {
+		kind: "batch",
+		requests: places.map(({ body }) => ({
+			body,
+			formats: formatsOf(route),
+			terms: termsOf(body),
+			model: route.model ?? stringAt(objectOf(body), "model"),
+			recall: undefined,
+			decides: false,
+			isEnforced: false,
+			write: (edits) => edits,
+		})),
+		write(edits) {
+			const all = edits.flatMap((own = [], index) => {
+				return own.map((edit) => ({ ...edit, path: [...(places[index]?.path ?? []), ...edit.path] }));
+			});
+			return all.length === 0 ? undefined : writeGrown(document, all, undefined).written;
+		},
+	};
 }
 
 /** Adds members at the start of the text of an object that has others. */
@@ -88,10 +143,14 @@ function withMembers(text: string, members: Readonly<Record<string, unknown>>): 
 	return `${text.slice(0, start)}${compactJson(members).slice(1, -1)},${text.slice(start)}`;
 }
 
-/** With a Google sign-in, Gemini's request is in `request`, beside the model and the project. */
+/**
+ * With a Google sign-in, Gemini's request is in `request`, beside the model and the project. Requests that count tokens hold
+ * one in `generateContentRequest`, or Bedrock's in `input.converse`.
+ */
 function withoutWrapper(body: unknown): unknown {
-	const { request } = objectOf(body);
-	return isJsonObject(request) && Array.isArray(request.contents) ? request : body;
+	const { request, generateContentRequest, input } = objectOf(body);
+	const { converse } = objectOf(input);
+	return [request, generateContentRequest, converse].find(holdsMessages) ?? body;
 }
 
 function holdsMessages(body: unknown): boolean {

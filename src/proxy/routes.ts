@@ -21,8 +21,11 @@ export interface Route {
 	readonly upstream: UpstreamName;
 	/** The form of its requests and answers. */
 	readonly api: Api;
-	/** `edited`: its conversation may be edited. `counted`: the same for a request that only counts tokens. */
-	readonly kind: "edited" | "counted" | "passed";
+	/**
+	 * `edited`: its conversation may be edited. `counted`: it gets what is known of its conversation and decides nothing,
+	 * since it only counts tokens or compacts. `batch`: the same for each conversation of a batch.
+	 */
+	readonly kind: "edited" | "counted" | "batch" | "passed";
 	/** Gemini and the clouds name the model in the path alone. A passed request that names one is billed. */
 	readonly model?: string | undefined;
 	/** Whether a cloud is asked for a region or a group of regions, which may cost more than the global endpoint. */
@@ -30,15 +33,16 @@ export interface Route {
 }
 
 /** The part of a path that names an operation, after the base path of a client: some leave `/v1` out. */
-const messages = /(?:^|\/)messages(\/count_tokens)?$/;
-const openai = /(?:^|\/)(?:chat\/completions|responses)$/;
-const gemini = /(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/;
+const messages = /(?:^|\/)messages(?:\/(?<other>count_tokens|batches))?$/;
+const openai = /(?:^|\/)(?:chat\/completions|responses(?:\/(?<other>compact|input_tokens))?)$/;
+const gemini =
+	/(?:^|\/)models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent|(?<other>countTokens|batchGenerateContent))$/;
 /** The requests of a Google sign-in. The body names the model, and holds the request in `request`. */
-const codeAssist = /(?:^|\/)v1internal:(?:generateContent|streamGenerateContent)$/;
+const codeAssist = /(?:^|\/)v1internal:(?:generateContent|streamGenerateContent|(?<other>countTokens))$/;
 /** "Use Claude models" (docs.cloud.google.com/vertex-ai). Colons may be encoded. */
 const vertex = /(?:^|\/)publishers\/anthropic\/models\/(?<model>[^/:]+)(?::|%3A)(?:rawPredict|streamRawPredict)$/i;
-/** "InvokeModel" and "InvokeModelWithResponseStream" (docs.aws.amazon.com/bedrock); the model may be an encoded ARN. */
-const bedrock = /(?:^|\/)model\/(?<model>[^/]+)\/(?:invoke|invoke-with-response-stream)$/;
+/** "InvokeModel", "InvokeModelWithResponseStream" and "CountTokens" (docs.aws.amazon.com/bedrock); the model may be an encoded ARN. */
+const bedrock = /(?:^|\/)model\/(?<model>[^/]+)\/(?:invoke|invoke-with-response-stream|(?<other>count-tokens))$/;
 /** "Converse" and "ConverseStream". */
 const converse = /(?:^|\/)model\/(?<model>[^/]+)\/converse(?:-stream)?$/;
 /** What Bedrock serves beside it. */
@@ -64,22 +68,30 @@ const apiAt = (upstream: UpstreamName): Api =>
 export function recognised({ method, path, headers }: Parameters<typeof routeOf>[0]): Route {
 	const [pathname = ""] = path.split("?", 1);
 	if (method === "POST") {
-		const counts = messages.exec(pathname);
-		if (counts) return to("anthropic", counts[1] === undefined ? "edited" : "counted");
-		if (openai.test(pathname)) return to("openai", "edited");
-		const ofGemini = gemini.exec(pathname)?.groups?.model;
-		if (ofGemini !== undefined || codeAssist.test(pathname)) return to("gemini", "edited", ofGemini);
+		const ofMessages = messages.exec(pathname);
+		if (ofMessages) return to("anthropic", kindOf(ofMessages));
+		const ofOpenai = openai.exec(pathname);
+		if (ofOpenai) return to("openai", kindOf(ofOpenai));
+		const ofGemini = gemini.exec(pathname) ?? codeAssist.exec(pathname);
+		if (ofGemini) return to("gemini", kindOf(ofGemini), ofGemini.groups?.model);
 		const ofVertex = vertex.exec(pathname)?.groups?.model;
 		// That one names the model in the body.
 		if (ofVertex === "count-tokens") return to("vertex", "counted");
 		const isRegional = !pathname.includes("/locations/global/");
 		if (ofVertex !== undefined) return { ...to("vertex", "edited", decoded(ofVertex)), isRegional };
-		const ofBedrock = bedrock.exec(pathname)?.groups?.model;
-		if (ofBedrock !== undefined) return toBedrock("edited", decoded(ofBedrock));
+		const ofBedrock = bedrock.exec(pathname);
+		if (ofBedrock) return toBedrock(kindOf(ofBedrock), decoded(ofBedrock.groups?.model ?? ""));
 		const ofConverse = converse.exec(pathname)?.groups?.model;
 		if (ofConverse !== undefined) return toBedrock("passed", decoded(ofConverse));
 	}
 	return besideBedrock.test(pathname) ? to("bedrock", "passed") : to(apiOf(pathname, headers), "passed");
+}
+
+/** The kind of a request whose path names no other operation than an answer, or one in its group `other`. */
+function kindOf({ groups }: RegExpExecArray): Route["kind"] {
+	const other = groups?.other;
+	if (other === undefined) return "edited";
+	return other.startsWith("batch") ? "batch" : "counted";
 }
 
 const to = (upstream: UpstreamName, kind: Route["kind"], model?: string): Route => ({

@@ -333,6 +333,7 @@ function decide(
 	const { request, shared, known, began } = about;
 	const { remembered, paired, isCold, branch, transcript } = opened;
 	const { recall, decides, terms } = request;
+	if (!decides) return undefined;
 	for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
 	for (const [place, answer] of opened.answers ?? []) {
 		const value = paired[place]?.result.whole?.write(answer);
@@ -342,15 +343,15 @@ function decide(
 	const clearing = clearingFor(request, shared.policy, remembered);
 	// A program that asks again after a failure gets the same edits: the provider's cache may hold them.
 	const isAgain = branch?.wasRefused === true && messagesOf(branch) === transcript.messages.length && !isCold;
-	const mayChoose = decides && !isAgain && clearing !== "refused";
+	const mayChoose = !isAgain && clearing !== "refused";
 	const chosen = mayChoose ? choose(opened, known, { remembered, terms, clearing }) : undefined;
 	for (const [place, { kind, values, ref }] of chosen?.decisions ?? []) {
 		const before = known[place];
 		const cut = before?.kind === "cut" ? before.values : before?.cut;
 		fresh.set(place, { ...began, kind, changed: began.since, values, ref, ...(cut ? { cut } : {}) });
 	}
-	if (recall && decides) addClearingNote(opened, { known, fresh, recall, policy: shared.policy, began });
-	if (recall && decides) addHint(opened, { known, fresh, recall, policy: shared.policy, number: began.since });
+	if (recall) addClearingNote(opened, { known, fresh, recall, policy: shared.policy, began });
+	if (recall) addHint(opened, { known, fresh, recall, policy: shared.policy, number: began.since });
 	return chosen;
 }
 

@@ -32,7 +32,7 @@ export interface HostRequest<Written> {
 	readonly model: string | undefined;
 	/** How the agent reads an original. */
 	readonly recall: { readonly by: string } | undefined;
-	/** False for a request that only counts tokens: it is edited alike, and decides nothing. */
+	/** False for a request that counts tokens, compacts, or is one of a batch: it gets the known states alone. */
 	readonly decides: boolean;
 	/** Whether the account is known to check the messages that reasoning is bound to. */
 	readonly isEnforced: boolean;
