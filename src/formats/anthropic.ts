@@ -44,9 +44,8 @@ import { outputCopies } from "./session-files.ts";
 
 const blockTypes = {
 	own: [
-		...["tool_use", "tool_result", "thinking", "redacted_thinking"],
-		...["server_tool_use", "mcp_tool_use", "mcp_tool_result"],
-		...["search_result", "container_upload", "compaction"],
+		...["tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use"],
+		...["mcp_tool_result", "search_result", "container_upload", "compaction"],
 	],
 	foreign: ["image_url", "input_audio", "refusal", "input_text", "output_text"],
 };
@@ -308,15 +307,9 @@ function writeEvent({ role, text, instead }: WrittenMessage) {
 	return { role: name, kind: "message", content: text, ...keptFields(instead, ["time"]), raw: written };
 }
 
-/** As in specification 2025-11-25. */
 const answerBlockTypes: readonly unknown[] = ["text", "image", "audio", "tool_use", "tool_result"];
 
-/** Blocks of the APIs, which MCP sampling does not have. */
-const foreignBlocks: readonly string[] = [
-	...blockTypes.own.filter((type) => !answerBlockTypes.includes(type)),
-	...blockTypes.foreign,
-	...["document", "file", "tool-call", "tool-result", "toolCall", "reasoning"],
-];
+const foreignBlocks = blockTypes.own.slice(2).concat(blockTypes.foreign, "document", "tool-call", "tool-result");
 
 /** MCP sampling. A result with `structuredContent` is not replaced as a whole: some hosts send only that copy of it. */
 export const mcpSampling: Format = {
