@@ -66,10 +66,16 @@ export interface OriginalWriter {
 	readonly discard: () => Promise<void>;
 }
 
+/** `use`: the last used first. `hash`: by the references, since comparing the last uses of so many would take too long. */
+export type ScanOrder = "use" | "hash";
+
 /** A text of the archive in a scan. */
 export interface Scanned {
 	readonly ref: Ref;
 	readonly text: string;
+	/** Where a scan goes on after this text. */
+	readonly place: string;
+	readonly order: ScanOrder;
 	/** `undefined` if the stored bytes are damaged. */
 	readonly listing: () => Promise<Listing | undefined>;
 }
@@ -101,8 +107,8 @@ export interface Archive {
 	readonly find: (toolCallId: string) => Promise<readonly Listing[]>;
 	/** In no particular order. May miss originals that are added or removed during it. */
 	readonly list: () => AsyncIterable<Listing>;
-	/** Texts of at most `mostBytes`, the last used first. Marks none as used. */
-	readonly scan: (mostBytes: number) => AsyncIterable<Scanned>;
+	/** Texts of at most `mostBytes` after a place. Marks none as used. Throws `invalid_argument` for what is no place. */
+	readonly scan: (mostBytes: number, after?: string) => AsyncIterable<Scanned>;
 	readonly stats: () => Promise<ArchiveStats>;
 	/** Also runs hourly. An hourly sweep waits a day before it deletes a large share, since the clock may be wrong. */
 	readonly sweep: () => Promise<Sweep>;

@@ -26,8 +26,11 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	 * the disk: before this returns, or soon after.
 	 */
 	readonly write: (entries: readonly Entry[], syncs: "before" | "after") => Promise<void>;
-	/** Hashes of texts with these first digits. For digits of an older form, omits the hashes that had another form. */
-	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
+	/**
+	 * Hashes of texts that begin with some of these digits: at least 6, or all those of a ref. For the digits of an older form,
+	 * omits the hashes that had another form.
+	 */
+	readonly hashesFrom: (prefixes: readonly string[]) => Promise<readonly string[]>;
 	/** Marks the bytes as used; `undefined` if nothing is stored. Read the stream to its end. */
 	readonly read: (hash: string) => Promise<AsyncIterable<Buffer> | undefined>;
 	/** Says that the stored bytes are damaged, so that the next `write` replaces them. */
@@ -36,14 +39,38 @@ export interface Driver extends Pick<Archive, "location" | "clear" | "close"> {
 	readonly aboutsOf: (hash: string) => Promise<readonly About[]>;
 	readonly find: (toolCallId: string) => Promise<readonly Stored[]>;
 	readonly hashes: () => AsyncIterable<string>;
-	/** All texts with their last use. */
-	readonly holdings: () => Promise<readonly Holding[]>;
+	/** All texts with their last use, in pages, after a place. No list of all of them is made. */
+	readonly holdings: (after?: ListingPlace) => AsyncIterable<HoldingPage>;
 	/** The bytes of texts, in the same order, without marking them as used; `undefined` for one that is gone. */
 	readonly peek: (hashes: readonly string[]) => Promise<readonly (Buffer | undefined)[]>;
 	/** Whether the last sweep is more than an hour old. After `true`, the caller has to sweep. */
 	readonly claimSweep: () => Promise<boolean>;
 	/** Also stores the intent for the next sweep. */
 	readonly sweep: (time: SweepTime) => Promise<Sweep>;
+}
+
+/** The last used come first, those of one ms by their hashes backwards. Files of many texts come by their hashes. */
+export interface HoldingPage {
+	readonly order: "use" | "hash";
+	readonly texts: readonly Holding[];
+}
+
+/** The text after which a listing goes on: its hash, at least the digits of a ref; by use also its last use, in whole ms. */
+export interface ListingPlace {
+	readonly hash: string;
+	readonly usedAt?: number | undefined;
+}
+
+/** The last used first. */
+export function byUse(one: Holding, other: Holding): number {
+	return Math.floor(other.usedAt) - Math.floor(one.usedAt) || (one.hash < other.hash ? 1 : -1);
+}
+
+/** Whether a text comes after a place in the order of `byUse`. */
+export function isAfter({ hash, usedAt }: Holding, after: ListingPlace | undefined): boolean {
+	if (after?.usedAt === undefined) return true;
+	const used = Math.floor(usedAt);
+	return used < after.usedAt || (used === after.usedAt && hash < after.hash);
 }
 
 export const mostRemembered = 100_000;

@@ -21,8 +21,12 @@ import {
 import type { Retention, Sweep } from "./archive.ts";
 import {
 	type About,
+	byUse,
 	type Driver,
 	type Entry,
+	type HoldingPage,
+	isAfter,
+	type ListingPlace,
 	mostRemembered,
 	readAbout,
 	rememberHash,
@@ -37,6 +41,8 @@ import { decideSweep, type Holding, readIntent, type SweepTime, safeForMs, sweep
 const atATime = 8;
 /** Safe, since a sweep keeps every text used in the last hour. */
 const renewAfterMs = 60_000;
+/** The last uses of more texts are not compared before the first of them is read. */
+const mostComparedTexts = 20_000;
 
 /** Each original is a file of plain text, named by its SHA-256. Several processes may use the folder at once. */
 export function createFilesDriver(options: {
@@ -44,8 +50,9 @@ export function createFilesDriver(options: {
 	readonly namespace: string;
 	readonly retention: Retention;
 	readonly now: () => number;
+	readonly mostCompared?: number | undefined;
 }): Driver {
-	const { folder, namespace, retention, now } = options;
+	const { folder, namespace, retention, now, mostCompared = mostComparedTexts } = options;
 	const layout = layoutOf(path.join(folder, namespace));
 	const verified = new Set<string>();
 	const writing: Writing = { layout, verified, checked: new Map(), now, syncing: Promise.resolve() };
@@ -54,11 +61,17 @@ export function createFilesDriver(options: {
 	return {
 		location: folder,
 		write: (entries, syncs) => using(() => writeEntries(entries, writing, syncs)),
-		hashesFrom: (prefix) =>
+		hashesFrom: (prefixes) =>
 			using(async () => {
-				const names = new Set(await namesIn(layout.textFolder(prefix)));
-				const texts = Array.from(names).filter((name) => name.startsWith(prefix) && readName(name).is === "text");
-				return texts.filter((hash) => prefix.length === hexDigitsOfRef || !names.has(`${hash}${longMark}`));
+				const found: string[] = [];
+				await inParallel([...groupBy(prefixes, layout.textFolder)], atATime, async ([bucket, some]) => {
+					const names = await namesIn(bucket);
+					const marked = new Set(names.filter((name) => name.endsWith(longMark)));
+					const begins = (hash: string) => (prefix: string) =>
+						hash.startsWith(prefix) && (prefix.length === hexDigitsOfRef || !marked.has(`${hash}${longMark}`));
+					found.push(...names.filter((name) => isText(name) && some.some(begins(name))));
+				});
+				return found;
 			}),
 		read: (hash) =>
 			using(async () => {
@@ -95,7 +108,14 @@ export function createFilesDriver(options: {
 		async *hashes() {
 			for (const bucket of await using(() => bucketsIn(layout.folder))) yield* await using(() => textsIn(bucket));
 		},
-		holdings: () => using(() => holdingsIn(layout)),
+		async *holdings(after) {
+			const pages = holdingPages(layout, after, mostCompared);
+			for (;;) {
+				const { done, value } = await using(() => pages.next());
+				if (done === true) return;
+				yield value;
+			}
+		},
 		// Synchronously, in a quarter of the time. The caller asks for a few at a time.
 		peek: (hashes) => using(async () => hashes.map((hash) => bytesIfThere(layout.text(hash)))),
 		claimSweep: () => using(() => claimSweep(layout.sweepMarker, now())),
@@ -118,7 +138,12 @@ async function bucketsIn(folder: string): Promise<string[]> {
 }
 
 async function textsIn(bucket: string): Promise<string[]> {
-	return (await namesIn(bucket)).filter((name) => readName(name).is === "text");
+	return (await namesIn(bucket)).filter(isText);
+}
+
+/** Without a pattern for most names: a listing asks for hundreds of thousands. */
+function isText(name: string): boolean {
+	return name.length === 64 && readName(name).is === "text";
 }
 
 async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
@@ -307,16 +332,40 @@ async function claimSweep(marker: string, now: number): Promise<boolean> {
 	return true;
 }
 
-/** Asks synchronously, a folder at a time, which takes a fifth of the time for many texts; other work goes on in between. */
-async function holdingsIn(layout: Layout): Promise<Holding[]> {
-	const holdings: Holding[] = [];
-	for (const bucket of await bucketsIn(layout.folder)) {
-		for (const hash of await textsIn(bucket)) {
-			const found = lstatSync(path.join(bucket, hash), { throwIfNoEntry: false });
-			if (found?.isFile()) holdings.push({ hash, bytes: found.size, usedAt: found.mtimeMs });
-		}
+/** A folder at a time where there are many texts: hashes fill all folders alike, so that one tells how many there are. */
+async function* holdingPages(
+	layout: Layout,
+	after: ListingPlace | undefined,
+	mostCompared: number,
+): AsyncGenerator<HoldingPage> {
+	const buckets = await bucketsIn(layout.folder);
+	const [first] = buckets;
+	const isByHash = after && after.usedAt === undefined;
+	const estimate = first === undefined || after ? 0 : (await textsIn(first)).length * buckets.length;
+	if (!isByHash && estimate <= mostCompared) {
+		const texts = (await holdingsIn(layout)).filter((one) => isAfter(one, after));
+		yield { order: "use", texts: texts.sort(byUse) };
+		return;
 	}
-	return holdings;
+	const { hash: last = "" } = after ?? {};
+	for (const bucket of buckets.filter((folder) => path.basename(folder) >= last.slice(0, 2))) {
+		const names = (await textsIn(bucket)).filter((hash) => hash > last && !(last !== "" && hash.startsWith(last)));
+		yield { order: "hash", texts: holdingsOf(bucket, names.sort()) };
+	}
+}
+
+async function holdingsIn(layout: Layout): Promise<Holding[]> {
+	const buckets: Holding[][] = [];
+	for (const bucket of await bucketsIn(layout.folder)) buckets.push(holdingsOf(bucket, await textsIn(bucket)));
+	return buckets.flat();
+}
+
+/** Asks synchronously, a folder at a time, which takes a fifth of the time for many texts; other work goes on in between. */
+function holdingsOf(bucket: string, hashes: readonly string[]): Holding[] {
+	return hashes.flatMap((hash): Holding[] => {
+		const found = lstatSync(path.join(bucket, hash), { throwIfNoEntry: false });
+		return found?.isFile() ? [{ hash, bytes: found.size, usedAt: found.mtimeMs }] : [];
+	});
 }
 
 async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime): Promise<Sweep> {

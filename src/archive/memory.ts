@@ -1,5 +1,5 @@
 import type { Retention } from "./archive.ts";
-import type { About, Driver, Stored } from "./driver.ts";
+import { type About, byUse, type Driver, isAfter, type Stored } from "./driver.ts";
 import { ambiguous, hexDigitsOfRef } from "./reference.ts";
 import { decideSweep, type SweepIntent, sweepOf } from "./retention.ts";
 
@@ -30,10 +30,11 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 				byPrefix.set(prefix, hash);
 			}
 		},
-		async hashesFrom(prefix) {
-			if (prefix.length < hexDigitsOfRef) return [...slots.keys()].filter((hash) => hash.startsWith(prefix));
-			const hash = byPrefix.get(prefix);
-			return hash === undefined ? [] : [hash];
+		async hashesFrom(prefixes) {
+			const shorter = prefixes.filter((prefix) => prefix.length < hexDigitsOfRef);
+			const begins = (hash: string) => shorter.some((prefix) => hash.startsWith(prefix));
+			const found = shorter.length === 0 ? [] : [...slots.keys()].filter(begins);
+			return [...new Set([...prefixes.flatMap((prefix) => byPrefix.get(prefix) ?? []), ...found])];
 		},
 		async read(hash) {
 			const slot = slots.get(hash);
@@ -52,7 +53,10 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 		async *hashes() {
 			yield* [...slots.keys()];
 		},
-		holdings: async () => holdings(),
+		async *holdings(after) {
+			const texts = holdings().filter((one) => isAfter(one, after));
+			yield { order: "use", texts: texts.sort(byUse) };
+		},
 		peek: async (hashes) => hashes.map((hash) => slots.get(hash)?.bytes),
 		claimSweep: async () => true,
 		async sweep(time) {

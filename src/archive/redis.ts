@@ -1,7 +1,16 @@
 import { once } from "node:events";
 import { PalimpsestError } from "../errors.ts";
 import type { Retention, Sweep } from "./archive.ts";
-import { type Driver, type Entry, readAbout, rememberHash, type Stored, writeAbout } from "./driver.ts";
+import {
+	type Driver,
+	type Entry,
+	type HoldingPage,
+	type ListingPlace,
+	readAbout,
+	rememberHash,
+	type Stored,
+	writeAbout,
+} from "./driver.ts";
 import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import {
 	decideSweep,
@@ -84,13 +93,16 @@ export async function createRedisDriver(
 			for (const { hash } of missing) sent.delete(hash);
 			if (missing.length > 0) await writeOnce(missing);
 		},
-		async hashesFrom(prefix) {
-			const isEarlier = prefix.length < hexDigitsOfRef;
-			const [hash = null] = await connection.send([["GET", isEarlier ? keys.short(prefix) : keys.ref(prefix)]]);
-			if (hash !== null) return [String(hash)];
-			// The key has expired, or was never written: this version archived the text.
-			const [all] = isEarlier ? await connection.send([["ZRANGE", keys.used, "0", "-1"]]) : [];
-			return textsOf(all).filter((one) => one.startsWith(prefix));
+		async hashesFrom(prefixes) {
+			const isEarlier = (prefix: string) => prefix.length < hexDigitsOfRef;
+			const named = prefixes.map((prefix) => (isEarlier(prefix) ? keys.short(prefix) : keys.ref(prefix)));
+			const replies = await connection.send(named.map((key): Command => ["GET", key]));
+			const found = replies.flatMap((hash) => (hash === null ? [] : String(hash)));
+			for (const [at, prefix] of prefixes.entries()) {
+				// The key has expired, or was never written: this version archived the text.
+				if (replies[at] === null && isEarlier(prefix)) found.push(...(await usedFrom(connection, keys, prefix)));
+			}
+			return [...new Set(found)];
 		},
 		async read(hash) {
 			const [exists] = await connection.send([["EXISTS", keys.text(hash)]]);
@@ -116,12 +128,12 @@ export async function createRedisDriver(
 			});
 		},
 		async *hashes() {
-			for (const { hash } of await holdingsIn(connection, keys)) yield hash;
+			for await (const { texts } of holdingPages(connection, keys)) for (const { hash } of texts) yield hash;
 		},
-		holdings: () => holdingsIn(connection, keys),
+		holdings: (after) => holdingPages(connection, keys, after),
 		async peek(hashes) {
-			const replies = await connection.send(hashes.map((hash) => ["GET", keys.text(hash)]));
-			return replies.map((reply) => (Buffer.isBuffer(reply) ? reply : undefined));
+			const [replies] = hashes.length === 0 ? [] : await connection.send([["MGET", ...hashes.map(keys.text)]]);
+			return (Array.isArray(replies) ? replies : []).map((reply) => (Buffer.isBuffer(reply) ? reply : undefined));
 		},
 		async claimSweep() {
 			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
@@ -129,7 +141,8 @@ export async function createRedisDriver(
 		},
 		sweep: (time) => sweepRedis(connection, keys, { retention, time }),
 		async clear() {
-			const count = (await holdingsIn(connection, keys)).length;
+			let count = 0;
+			for await (const { texts } of holdingPages(connection, keys)) count += texts.length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
 			sent.clear();
 			return count;
@@ -197,17 +210,65 @@ function* pagesOf<T>(items: readonly T[]): Generator<readonly T[]> {
 	for (let start = 0; start < items.length; start += page) yield items.slice(start, start + page);
 }
 
-async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Holding[]> {
-	const [members] = await connection.send([["ZRANGE", keys.used, "0", "-1", "WITHSCORES"]]);
-	const flat = textsOf(members);
-	const used = flat.flatMap((hash, at) => (at % 2 === 0 ? [{ hash, usedAt: Number(flat[at + 1]) }] : []));
-	const holdings: Holding[] = [];
-	for (const some of pagesOf(used)) {
-		const exist = some.map(({ hash }): Command => ["EXISTS", keys.text(hash)]);
-		const replies = await connection.send([...exist, ...some.map(({ hash }) => ["STRLEN", keys.text(hash)])]);
-		const sizes = replies.slice(some.length).map(Number);
-		holdings.push(...some.flatMap((one, at) => (replies[at] === 1 ? [{ ...one, bytes: sizes[at] ?? 0 }] : [])));
+/** Redis itself compares the hashes, some at a time. */
+async function usedFrom(connection: RedisConnection, keys: Keys, prefix: string): Promise<string[]> {
+	const found: string[] = [];
+	let cursor = "0";
+	do {
+		const [reply] = await connection.send([["ZSCAN", keys.used, cursor, "MATCH", `${prefix}*`, "COUNT", "10000"]]);
+		const [next, members] = Array.isArray(reply) ? reply : [];
+		cursor = String(next ?? "0");
+		found.push(...textsOf(members).filter((_, at) => at % 2 === 0));
+	} while (cursor !== "0");
+	return found;
+}
+
+/**
+ * A page of texts after a place, each as its hash, last use and bytes, in one string: the replies to as many commands of
+ * their own would take ten times the memory. The first reply is the place after which the next page begins.
+ */
+const listPage = `
+local from, used, hash = 0, ARGV[2], ARGV[3]
+if used ~= '' then from = redis.call('ZCOUNT', KEYS[1], '(' .. used, '+inf') end
+while true do
+  local some = redis.call('ZREVRANGE', KEYS[1], from, from + ${page - 1}, 'WITHSCORES')
+  if #some == 0 then return {'', ''} end
+  local lines = {}
+  for at = 1, #some, 2 do
+    if used == '' or tonumber(some[at + 1]) < tonumber(used) or some[at] < hash then
+      local bytes = redis.call('STRLEN', ARGV[1] .. some[at])
+      if bytes > 0 or redis.call('EXISTS', ARGV[1] .. some[at]) == 1 then
+        lines[#lines + 1] = some[at] .. ' ' .. some[at + 1] .. ' ' .. bytes
+      end
+    end
+  end
+  if #lines > 0 then return {some[#some] .. ' ' .. some[#some - 1], table.concat(lines, '\\n')} end
+  from = from + ${page}
+end`;
+
+async function* holdingPages(
+	connection: RedisConnection,
+	keys: Keys,
+	after?: ListingPlace,
+): AsyncGenerator<HoldingPage> {
+	let [used = "", hash = ""] = after ? [String(after.usedAt ?? ""), after.hash] : [];
+	for (;;) {
+		const command = ["EVAL", listPage, "1", keys.used, keys.text(""), used, hash];
+		const [reply] = await connection.send([command]);
+		const [place, lines] = textsOf(reply);
+		if (!lines) return;
+		const texts = lines.split("\n").map((line): Holding => {
+			const [name = "", usedAt, bytes] = line.split(" ");
+			return { hash: name, usedAt: Number(usedAt), bytes: Number(bytes) };
+		});
+		yield { order: "use", texts };
+		[used = "", hash = ""] = (place as string).split(" ");
 	}
+}
+
+async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Holding[]> {
+	const holdings: Holding[] = [];
+	for await (const { texts } of holdingPages(connection, keys)) holdings.push(...texts);
 	return holdings;
 }
 

@@ -108,6 +108,31 @@ export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => voi
 	};
 }
 
+const hexOfPiece = 6;
+
+/** What the hashes of refs begin with that differ from this one by one character or the order of two, or that begin with it. */
+export function prefixesNear(wanted: string): string[] {
+	const near = new Set<string>();
+	const add = (ref: string) => {
+		const prefix = hashPrefixOfRef(ref);
+		if (prefix?.length === hexDigitsOfRef) near.add(prefix);
+	};
+	const splits = Array.from({ length: wanted.length + 1 }, (_, at) => [wanted.slice(0, at), wanted.slice(at)] as const);
+	for (const { symbols } of forms) {
+		const more = symbols.length - wanted.length;
+		if (Math.abs(more) > 1) continue;
+		for (const [before, after] of splits) {
+			if (more === -1) add(before + after.slice(1));
+			if (more === 0) add(`${before}${after[1] ?? ""}${after[0] ?? ""}${after.slice(2)}`);
+			for (const symbol of more < 0 ? [] : (symbols[before.length] ?? [])) add(before + symbol + after.slice(1 - more));
+		}
+	}
+	// Two bits of the last character may belong to the next digit.
+	const begun = wanted.length < form.symbols.length ? read(wanted.padEnd(form.symbols.length, "a"), form) : undefined;
+	const digits = Math.floor((wanted.length * 5) / 4);
+	return begun === undefined || digits < hexOfPiece ? [...near] : [...near, begun.slice(0, digits)];
+}
+
 /** A name for files and keys, which cannot contain every character of an id. */
 export function callKey(toolCallId: string | undefined): string {
 	if (toolCallId === undefined) return "none";

@@ -7,10 +7,19 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { PalimpsestError } from "../errors.ts";
 import { openNew } from "../files/disk.ts";
 import { wrongArgument } from "../policy/errors.ts";
-import type { Archive, Listing, Original, OriginalKind, OriginalWriter } from "./archive.ts";
-import { type About, type Driver, type Entry, isOriginal, usingPlace } from "./driver.ts";
+import type { Archive, Listing, Original, OriginalKind, OriginalWriter, ScanOrder } from "./archive.ts";
+import { type About, type Driver, type Entry, isOriginal, type ListingPlace, usingPlace } from "./driver.ts";
 import type { Redact } from "./redact.ts";
-import { ambiguous, formsOfRef, hashPrefixOfRef, nearRefs, type Ref, refOfHash, tidyRef } from "./reference.ts";
+import {
+	ambiguous,
+	formsOfRef,
+	hashPrefixOfRef,
+	nearRefs,
+	prefixesNear,
+	type Ref,
+	refOfHash,
+	tidyRef,
+} from "./reference.ts";
 import { type Holding, safeForMs } from "./retention.ts";
 import { decodeBytes, decodeText, encodeText, firstBytes, sha256 } from "./text-bytes.ts";
 
@@ -48,8 +57,15 @@ export function createArchive(parts: {
 
 	const nothingUnder = async (given: string, isWhole: boolean): Promise<PalimpsestError> => {
 		const near = nearRefs(given);
-		for await (const hash of driver.hashes()) {
+		const consider = (hash: string) => {
 			for (const ref of formsOfRef(refOfHash(hash))) near.consider(ref);
+		};
+		for (const hash of await driver.hashesFrom(prefixesNear(given))) consider(hash);
+		let compared = 0;
+		for await (const hash of driver.hashes()) {
+			if (compared === mostCompared) break;
+			compared += 1;
+			consider(hash);
 		}
 		const nearest = near.nearest().filter((ref) => ref !== given);
 		const reason = isWhole
@@ -66,7 +82,7 @@ export function createArchive(parts: {
 		requireString(given, "`ref`");
 		const tidied = tidyRef(given);
 		const prefix = hashPrefixOfRef(tidied);
-		const [hash, another] = prefix === undefined ? [] : await driver.hashesFrom(prefix);
+		const [hash, another] = prefix === undefined ? [] : await driver.hashesFrom([prefix]);
 		if (hash === undefined) throw await nothingUnder(tidied, prefix !== undefined);
 		if (another !== undefined) throw ambiguous();
 		return hash;
@@ -113,7 +129,7 @@ export function createArchive(parts: {
 		async has(ref) {
 			requireString(ref, "`ref`");
 			const prefix = hashPrefixOfRef(tidyRef(ref));
-			return prefix !== undefined && (await driver.hashesFrom(prefix)).length > 0;
+			return prefix !== undefined && (await driver.hashesFrom([prefix])).length > 0;
 		},
 		async get(ref) {
 			const { listing, value } = await archive.read(ref, async (pieces) => {
@@ -168,27 +184,33 @@ export function createArchive(parts: {
 				for (const about of await driver.aboutsOf(hash)) yield listingOf(hash, about);
 			}
 		},
-		async *scan(mostBytes) {
-			const held = (await driver.holdings()).filter(({ bytes }) => bytes <= mostBytes);
-			for (const some of batchesOf(held.sort((a, b) => b.usedAt - a.usedAt))) {
-				const stored = await driver.peek(some.map(({ hash }) => hash));
-				await nextTurn();
-				for (const [at, { hash }] of some.entries()) {
-					const bytes = stored[at];
-					if (bytes === undefined) continue;
-					const text = decodeBytes(bytes);
-					const isDamaged = () => createHash("sha256").update(bytes).digest("hex") !== hash;
-					const listing = async () => (isDamaged() ? undefined : bestListing(hash, text.length, bytes.length));
-					yield { ref: refOfHash(hash), text, listing };
+		async *scan(mostBytes, after) {
+			for await (const { texts, order } of driver.holdings(after === undefined ? after : parsePlace(after))) {
+				for (const some of batchesOf(texts.filter(({ bytes }) => bytes <= mostBytes))) {
+					const stored = await driver.peek(some.map(({ hash }) => hash));
+					await nextTurn();
+					for (const [at, holding] of some.entries()) {
+						const [bytes, { hash }] = [stored[at], holding];
+						if (bytes === undefined) continue;
+						const text = decodeBytes(bytes);
+						const isDamaged = () => createHash("sha256").update(bytes).digest("hex") !== hash;
+						const listing = async () => (isDamaged() ? undefined : bestListing(hash, text.length, bytes.length));
+						yield { ref: refOfHash(hash), text, listing, place: writePlace(holding, order), order };
+					}
 				}
 			}
 		},
 		async stats() {
-			const held = await driver.holdings();
-			const bytes = held.reduce((sum, one) => sum + one.bytes, 0);
-			const oldest = held.reduce((least, { usedAt }) => Math.min(least, usedAt), Number.POSITIVE_INFINITY);
-			const oldestUse = held.length === 0 ? null : Math.round(oldest);
-			return { namespace, location: driver.location, originals: held.length, bytes, oldestUse };
+			let [originals, bytes, oldest] = [0, 0, Number.POSITIVE_INFINITY];
+			for await (const { texts } of driver.holdings()) {
+				for (const one of texts) {
+					originals += 1;
+					bytes += one.bytes;
+					oldest = Math.min(oldest, one.usedAt);
+				}
+			}
+			const oldestUse = originals === 0 ? null : Math.round(oldest);
+			return { namespace, location: driver.location, originals, bytes, oldestUse };
 		},
 		sweep: () => driver.sweep({ now: now() }),
 		clear: () => driver.clear(),
@@ -202,7 +224,24 @@ export function createArchive(parts: {
 	return archive;
 }
 
-const mostInBatch = { texts: 32, bytes: 1 << 20 };
+/** Hashes that are compared with an unknown reference, beside those that differ from it by little. */
+const mostCompared = 5_000;
+
+/** The ref of a text, after the ms of its last use where that is the order: `mcx3k2a1-5fmjfpr3fuqd`. */
+function writePlace({ hash, usedAt }: Holding, order: ScanOrder): string {
+	const ref = refOfHash(hash);
+	return order === "hash" ? ref : `${Math.floor(usedAt).toString(36)}-${ref}`;
+}
+
+function parsePlace(place: string): ListingPlace {
+	const [, time, ref = ""] = /^(?:([0-9a-z]{1,9})-)?([a-z2-7]{12})$/.exec(place) ?? [];
+	const hash = hashPrefixOfRef(ref);
+	if (hash !== undefined) return { hash, usedAt: time === undefined ? undefined : Number.parseInt(time, 36) };
+	const message = "Expected the place at which an earlier search stopped, copied from its end, character by character.";
+	throw new PalimpsestError("invalid_argument", message);
+}
+
+const mostInBatch = { texts: 128, bytes: 1 << 20 };
 
 /** Texts that are read at once: some small ones, or a large one. */
 function* batchesOf(held: readonly Holding[]): Generator<readonly Holding[]> {

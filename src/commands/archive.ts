@@ -75,6 +75,7 @@ interface RecallOptions extends ArchiveCommandOptions, PartRequest {
 	readonly toolCallId?: string;
 	readonly search?: string;
 	readonly regex?: boolean;
+	readonly after?: string;
 	readonly all?: boolean;
 	readonly json?: boolean;
 }
@@ -86,6 +87,7 @@ export async function recall(ref: string | undefined, options: RecallOptions): P
 		refuseUsage("expected one of REF, --tool-call-id and --search");
 	}
 	if (search !== undefined) return searchArchive(search, options);
+	if (options.after !== undefined) refuseUsage("expected --after only with --search");
 	const { policy } = await commandConfig(options);
 	const part = { lines, chars, grep, context, head, tail, maxTokens };
 	await withOwnArchive(options, policy, async (archive) => {
@@ -109,12 +111,13 @@ export async function recall(ref: string | undefined, options: RecallOptions): P
 }
 
 async function searchArchive(query: string, options: RecallOptions): Promise<void> {
-	const { regex, maxTokens, json } = options;
+	const { regex, after, maxTokens, json } = options;
 	const { policy } = await commandConfig(options);
 	await withOwnArchive(options, policy, async (archive) => {
-		const found = await searchOriginals({ archive, policy, query, regex, maxTokens });
-		if (json) printJson(found, 2);
-		else show(`${writeSearch(found, `Read one with ${ownCommandLine()} recall REF.`)}\n`);
+		const found = await searchOriginals({ archive, policy, query, regex, after, maxTokens });
+		if (json) return printJson(found, 2);
+		const how = `Read one with ${ownCommandLine()} recall REF.`;
+		show(`${writeSearch(found, { how, goOn: (place) => `add --after ${place}` })}\n`);
 	});
 }
 

@@ -285,6 +285,7 @@ function addArchiveReaders(program: Command): void {
 			new Option("--search <words>", "find the originals that hold these words").conflicts(["all", ...textOptions]),
 		)
 		.option("--regex", "with --search: WORDS are a pattern in RE2's syntax")
+		.option("--after <place>", "with --search: go on where an earlier search stopped")
 		.option("--lines <range>", "lines to print, such as 120-180")
 		.option("--chars <range>", "characters to print, such as 8000-12000")
 		.option("--grep <pattern>", "print matching lines; a pattern in RE2's syntax")

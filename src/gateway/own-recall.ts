@@ -72,8 +72,8 @@ function ownOriginals(archive: Archive, owner: string): Archive {
 		async *list() {
 			for await (const listing of archive.list()) if (await isOwn(listing.ref)) yield listing;
 		},
-		async *scan(mostBytes) {
-			for await (const scanned of archive.scan(mostBytes)) if (await isOwn(scanned.ref)) yield scanned;
+		async *scan(...given) {
+			for await (const scanned of archive.scan(...given)) if (await isOwn(scanned.ref)) yield scanned;
 		},
 		put: readOnly,
 		putInPieces: readOnly,

@@ -57,5 +57,6 @@ function describe({ kind, tool_name, archived_at }: RecalledListing): string {
 
 export function foundAnswer(found: FoundOriginals): Answer {
 	const how = "Read one with recall_original and its ref, for instance with lines or grep.";
-	return { ...found, [beside]: { text: writeSearch(found, how) } };
+	const goOn = (ref: string) => `call it with the same query and ${JSON.stringify({ ref })}.`;
+	return { ...found, [beside]: { text: writeSearch(found, { how, goOn }) } };
 }

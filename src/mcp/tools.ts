@@ -238,9 +238,11 @@ export const recallOriginal = defineTool({
 		const policy = callPolicy(context, undefined);
 		const { query, regex, tool_call_id: toolCallId, max_tokens: maxTokens, ...rest } = input;
 		if (query !== undefined) {
-			refuseBesideQuery({ ...rest, tool_call_id: toolCallId });
+			// A field of its own would cost every conversation tokens.
+			const { ref: after, ...others } = rest;
+			refuseBesideQuery({ ...others, tool_call_id: toolCallId });
 			const { searchOriginals } = await import("../operations/search-originals.ts");
-			return foundAnswer(await searchOriginals({ archive, policy, query, regex, maxTokens }));
+			return foundAnswer(await searchOriginals({ archive, policy, query, regex, after, maxTokens }));
 		}
 		const { recallOriginal: recall } = await import("../operations/recall.ts");
 		const how = { showsImages: true, describe: describePart };
@@ -251,7 +253,7 @@ export const recallOriginal = defineTool({
 function refuseBesideQuery(others: Readonly<Record<string, unknown>>): void {
 	const given = Object.keys(others).filter((name) => others[name] !== undefined);
 	if (given.length === 0) return;
-	const message = `Expected \`query\` alone, or with \`regex\` and \`max_tokens\`; got ${given.join(", ")} as well. Search first, then read an original by its ref.`;
+	const message = `Expected \`query\` alone, or with \`regex\`, \`max_tokens\` and the \`ref\` at which a search stopped; got ${given.join(", ")} as well. Search first, then read an original by its ref.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 

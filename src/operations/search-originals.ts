@@ -1,5 +1,5 @@
 import type { RE2JS } from "re2js";
-import type { Archive } from "../archive/archive.ts";
+import type { Archive, ScanOrder } from "../archive/archive.ts";
 import { compilePattern, leastMaxTokens, usualMaxTokens } from "../archive/part.ts";
 import { onCharacter } from "../archive/text-bytes.ts";
 import { type CountTokens, scaleTokens } from "../conversation/measure.ts";
@@ -17,12 +17,15 @@ export interface FoundOriginal extends RecalledListing {
 }
 
 export interface FoundOriginals {
-	/** The last used first. */
+	/** The last used first; where there are very many, by their references. */
 	readonly originals: readonly FoundOriginal[];
 	/** Originals that were searched. */
 	readonly searched: number;
-	/** `tokens`: more may be found with a larger `max_tokens`. `time`: older originals were not searched. Null if all were. */
+	/** `tokens`: more may be found with a larger `max_tokens`. `time`: others were not searched. Null if all were. */
 	readonly stopped: "tokens" | "time" | null;
+	/** The `after` with which a search goes on; null if nothing is left. */
+	readonly next: string | null;
+	readonly order: ScanOrder;
 }
 
 export interface SearchRequest {
@@ -33,11 +36,13 @@ export interface SearchRequest {
 	readonly regex?: boolean | undefined;
 	/** At least 10; default 2 000. */
 	readonly maxTokens?: number | undefined;
+	/** The `next` of an earlier search. */
+	readonly after?: string | undefined;
 	/** Monotonic, in ms. */
 	readonly elapsed?: (() => number) | undefined;
 }
 
-const searchTimeMs = 1_000;
+const searchTimeMs = 600;
 /** Larger originals are read by their reference, with `grep`. */
 const mostBytes = 16 << 20;
 const mostLines = 3;
@@ -45,36 +50,38 @@ const mostWords = 20;
 const longestQuery = 1_000;
 
 /**
- * Searches the originals of the archive's namespace, the last used first, for a second after they are
- * listed. Throws PalimpsestError
- * `invalid_argument` for an empty or long query and a pattern that RE2 does not know.
+ * Searches the originals of the archive's namespace, for 600 ms or until one page of them is searched. Throws PalimpsestError
+ * `invalid_argument` for an empty or long query, a pattern that RE2 does not know, and what no search gave as `next`.
  */
 export async function searchOriginals(request: SearchRequest): Promise<FoundOriginals> {
-	const { archive, policy, maxTokens = usualMaxTokens, elapsed = () => performance.now() } = request;
+	const { archive, policy, maxTokens = usualMaxTokens, after, elapsed = () => performance.now() } = request;
 	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
 	const matcher = matcherOf(request);
 	const countTokens = await counterOf(policy);
-	let until = Number.POSITIVE_INFINITY;
+	const until = elapsed() + searchTimeMs;
 	const originals: FoundOriginal[] = [];
 	let searched = 0;
 	let left = maxTokens;
-	for await (const { text, listing } of archive.scan(mostBytes)) {
-		// Listing the originals takes a while by itself, and then none would be searched.
-		if (searched === 0) until = elapsed() + searchTimeMs;
-		else if (elapsed() > until) return { originals, searched, stopped: "time" };
-		searched += 1;
-		const matches = matcher(text, () => elapsed() > until);
-		if (matches.count === 0) continue;
-		const found = await listing();
+	let [next, order]: [string | null, ScanOrder] = [after ?? null, "use"];
+	for await (const scanned of archive.scan(mostBytes, after)) {
+		const { text, listing } = scanned;
+		({ order } = scanned);
+		// Each search gets further, however long the first texts take to come.
+		if (searched > 0 && elapsed() > until) return { originals, searched, stopped: "time", next, order };
+		const matches = matcher(text, () => searched > 0 && elapsed() > until);
+		const found = matches.count === 0 ? undefined : await listing();
 		// These are records for restoring, not originals.
-		if (found === undefined || found.kind === "places") continue;
-		const original = { ...describeListing(found), lines: matches.best, matching_lines: matches.count };
-		const tokens = countTokens(writeFound(original));
-		if (tokens > left) return { originals, searched, stopped: "tokens" };
-		left -= tokens;
-		originals.push(original);
+		if (found !== undefined && found.kind !== "places") {
+			const original = { ...describeListing(found), lines: matches.best, matching_lines: matches.count };
+			const tokens = countTokens(writeFound(original));
+			if (tokens > left) return { originals, searched: searched + 1, stopped: "tokens", next, order };
+			left -= tokens;
+			originals.push(original);
+		}
+		searched += 1;
+		next = scanned.place;
 	}
-	return { originals, searched, stopped: null };
+	return { originals, searched, stopped: null, next: null, order };
 }
 
 export const originalNames: Readonly<Record<RecalledListing["kind"], string>> = {
@@ -86,15 +93,24 @@ export const originalNames: Readonly<Record<RecalledListing["kind"], string>> = 
 	places: "Places",
 };
 
-/** All of a search as text; `how` says how one of the originals is read. */
-export function writeSearch({ originals, searched, stopped }: FoundOriginals, how: string): string {
+/**
+ * All of a search as text; `how` says how one of the originals is read, `goOn` how a search goes on after a place. Nobody may
+ * read "nothing was found" where something was not searched.
+ */
+export function writeSearch(
+	{ originals, searched, stopped, next, order }: FoundOriginals,
+	{ how, goOn }: { readonly how: string; readonly goOn: (after: string) => string },
+): string {
 	const all = `${searched} ${searched === 1 ? "original" : "originals"}`;
+	const further = next === null ? "" : ` Go on: ${goOn(next)}`;
+	const inOrder = order === "use" ? ", the last used first" : ", in no order of age";
 	const ends = {
-		time: `The search stopped after ${all}, the last used first. Name rarer words.`,
-		tokens: "There are more. Name further words, or allow more tokens.",
+		time: `Not all were searched, but ${all}${inOrder}.${further}`,
+		tokens: `There are more. Name further words, or allow more tokens.${further}`,
 		all: `Searched all of ${all}.`,
 	};
-	const first = originals.length === 0 ? "No original was found." : how;
+	const nothing = stopped === "time" ? "Nothing was found yet." : "No original was found.";
+	const first = originals.length === 0 ? nothing : how;
 	return [first, ...originals.map(writeFound), ends[stopped ?? "all"]].join("\n");
 }
 
@@ -134,8 +150,8 @@ function matcherOf({ query, regex = false }: SearchRequest): Matcher {
 		const message = `Expected \`query\` to have 1 to ${longestQuery} characters that are not all blank.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
-	if (regex) return byPattern(compilePattern(query));
-	const words = [...new Set(query.toLowerCase().trim().split(/\s+/))];
+	if (regex) return byPattern(compilePattern(composed(query)));
+	const words = [...new Set(lowerComposed(query).trim().split(/\s+/))];
 	if (words.length <= mostWords) return byWords(words);
 	throw new PalimpsestError(
 		"invalid_argument",
@@ -146,16 +162,46 @@ function matcherOf({ query, regex = false }: SearchRequest): Matcher {
 /** A text matches if it holds all words. Lines with more of them come first. */
 function byWords(words: readonly string[]): Matcher {
 	return (text) => {
-		const lower = text.toLowerCase();
-		if (!words.every((word) => lower.includes(word))) return none;
+		const forms = spellingsOf(text).map((spelled) => spelled(text));
+		if (!words.every((word) => forms.some((form) => form.includes(word)))) return none;
 		const lines = linesOf(text).flatMap((line, index) => {
-			const lowerLine = line.toLowerCase();
-			const places = words.map((word) => lowerLine.indexOf(word)).filter((at) => at !== -1);
-			return places.length === 0 ? [] : [{ index, line, worth: places.length, at: Math.min(...places) }];
+			const places = words.flatMap((word) => placeOfWord(line, word) ?? []);
+			if (places.length === 0) return [];
+			const first = places.reduce((one, other) => (other.at < one.at ? other : one));
+			return [{ index, line, worth: places.length, ...first }];
 		});
 		const best = lines.toSorted((a, b) => b.worth - a.worth || a.index - b.index).slice(0, mostLines);
 		return { count: lines.length, best: best.sort((a, b) => a.index - b.index).map(shown) };
 	};
+}
+
+type Spelling = (text: string) => string;
+
+const asItIs: Spelling = (text) => text;
+const lower: Spelling = (text) => text.toLowerCase();
+const composed: Spelling = (text) => text.normalize("NFC");
+const lowerComposed: Spelling = (text) => composed(lower(text));
+
+/**
+ * Names of files on macOS are decomposed (Unicode NFD), and models write composed ones (NFC). A plain letter under a mark is
+ * found only in the text as it is.
+ */
+function spellingsOf(text: string): readonly Spelling[] {
+	return isPlain(text) ? [lower] : [lower, lowerComposed];
+}
+
+function isPlain(text: string): boolean {
+	return !/[^\0-\x7f]/.test(text);
+}
+
+type Place = Pick<Shown, "at" | "spelled">;
+
+function placeOfWord(line: string, word: string): Place | undefined {
+	for (const spelled of spellingsOf(line)) {
+		const at = spelled(line).indexOf(word);
+		if (at !== -1) return { at, spelled };
+	}
+	return undefined;
 }
 
 const linesBetweenLooks = 64;
@@ -166,13 +212,22 @@ function byPattern(pattern: RE2JS): Matcher {
 		let count = 0;
 		for (const [index, line] of linesOf(text).entries()) {
 			if (index % linesBetweenLooks === 0 && isOver()) break;
-			const matcher = pattern.matcher(line);
-			if (!matcher.find()) continue;
+			const matched = placeOfPattern(line, pattern);
+			if (matched === undefined) continue;
 			count += 1;
-			if (best.length < mostLines) best.push(shown({ index, line, at: matcher.start() }));
+			if (best.length < mostLines) best.push(shown({ index, line, ...matched }));
 		}
 		return { count, best };
 	};
+}
+
+/** A pattern may be written for the text as it is, or composed. */
+function placeOfPattern(line: string, pattern: RE2JS): Place | undefined {
+	for (const spelled of isPlain(line) ? [asItIs] : [asItIs, composed]) {
+		const matcher = pattern.matcher(spelled(line));
+		if (matcher.find()) return { at: matcher.start(), spelled };
+	}
+	return undefined;
 }
 
 function linesOf(text: string): string[] {
@@ -184,9 +239,29 @@ function linesOf(text: string): string[] {
 const longestShown = 200;
 const beforeMatch = 60;
 
-function shown({ index, line, at }: { readonly index: number; readonly line: string; readonly at: number }) {
-	const from = line.length <= longestShown ? 0 : onCharacter(line, Math.max(0, at - beforeMatch));
+interface Shown {
+	readonly index: number;
+	readonly line: string;
+	/** The place of the match in the spelling in which it was found. */
+	readonly at: number;
+	readonly spelled: Spelling;
+}
+
+function shown({ index, line, at, spelled }: Shown) {
+	const from =
+		line.length <= longestShown ? 0 : onCharacter(line, Math.max(0, placeOf(at, line, spelled) - beforeMatch));
 	const to = onCharacter(line, Math.min(line.length, from + longestShown), 1);
 	const text = `${from > 0 ? "…" : ""}${line.slice(from, to)}${to < line.length ? "…" : ""}`;
 	return { line: index + 1, text: text.toWellFormed() };
+}
+
+/** The place in a line of a place in another spelling of it, in which a beginning of the line is never longer than a longer one. */
+function placeOf(at: number, line: string, spelled: Spelling): number {
+	let [least, most] = [0, line.length];
+	while (least < most) {
+		const middle = Math.ceil((least + most) / 2);
+		if (spelled(line.slice(0, middle)).length <= at) least = middle;
+		else most = middle - 1;
+	}
+	return least;
 }

@@ -130,7 +130,7 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			const part = { lines, chars, grep, context: around, head, tail, maxTokens } as PartRequest;
 			try {
 				const editor = editorIn(context);
-				const search = { query, regex, maxTokens } as Parameters<SessionEditor["search"]>[0];
+				const search = { query, regex, after: ref, maxTokens } as Parameters<SessionEditor["search"]>[0];
 				if (ref === undefined && query === undefined) throw new Error("Expected `ref` or `query`.");
 				const text = query === undefined ? await editor.recall(String(ref), part) : await editor.search(search);
 				return { content: [{ type: "text", text }], details: {} };

@@ -135,11 +135,12 @@ export function createSessionEditor(what: {
 			});
 		},
 		/** The originals that hold the words of a query, or match it as a pattern. */
-		async search(given: Pick<SearchRequest, "query" | "regex" | "maxTokens">): Promise<string> {
+		async search(given: Pick<SearchRequest, "query" | "regex" | "after" | "maxTokens">): Promise<string> {
 			const { policy, archive } = await opened();
 			if (!archive) return nothingKept;
 			const { searchOriginals, writeSearch } = await import("../operations/search-originals.ts");
-			return writeSearch(await searchOriginals({ archive, policy, ...given }), "Read one by its ref.");
+			const found = await searchOriginals({ archive, policy, ...given });
+			return writeSearch(found, { how: "Read one by its ref.", goOn: (place) => `ask again with ref: "${place}".` });
 		},
 		/** A part of an original, or an error as text: a model reads both. */
 		async recall(ref: string, part: PartRequest): Promise<string> {

@@ -82,6 +82,24 @@ export function describeArchive(name: string, open: OpenForSuite, place: PlaceFo
 			expect((await archive.stats()).oldestUse).toBe(oldestUse);
 		});
 
+		it("goes on with a scan after any text of it, also among texts of one time", async () => {
+			const archive = await begin({ now: () => 1_900_000_000_000 });
+			await archive.put(Array.from({ length: 40 }, (_, index) => ({ text: `text ${index}`, kind: "result" })));
+			const all: { readonly ref: string; readonly place: string }[] = [];
+			for await (const { ref, place } of archive.scan(200)) all.push({ ref, place });
+			expect(new Set(all.map(({ ref }) => ref)).size).toBe(40);
+			for (const at of [0, 17, 38, 39]) {
+				const rest: string[] = [];
+				for await (const { ref } of archive.scan(200, all[at]?.place)) rest.push(ref);
+				expect(rest).toEqual(all.slice(at + 1).map(({ ref }) => ref));
+			}
+			for (const wrong of ["", "nonsense", `zzzz-${all[0]?.ref}x`]) {
+				await expect(archive.scan(200, wrong)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+					code: "invalid_argument",
+				});
+			}
+		});
+
 		it("gives equal texts the same ref, of any kind", async () => {
 			const archive = await begin();
 			const [first] = await archive.put([{ text: "same", kind: "result", toolCallId: "a" }]);

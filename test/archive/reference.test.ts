@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formsOfRef, hashPrefixOfRef, nearRefs, refOfHash, refPattern, tidyRef } from "../../src/archive/reference.ts";
+import {
+	formsOfRef,
+	hashPrefixOfRef,
+	nearRefs,
+	prefixesNear,
+	refOfHash,
+	refPattern,
+	tidyRef,
+} from "../../src/archive/reference.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -125,4 +133,26 @@ describe("the nearest refs", () => {
 		expect(nearest("call_abc123")).toEqual([]);
 		expect(nearest("ba00")).toEqual([]);
 	});
+});
+
+it("a reference with one wrong, missing, added or exchanged character leads to its hash, and so does its beginning", () => {
+	let checked = 0;
+	for (let number = 0; number < 40; number += 1) {
+		const hash = createHash("sha256").update(`${number}`).digest("hex");
+		const [ref = "", , longer = ""] = formsOfRef(refOfHash(hash));
+		const exchanged = `${ref.slice(0, 4)}${ref[5]}${ref[4]}${ref.slice(6)}`;
+		const added = [`${ref}0`, `a${ref}`, `${ref.slice(0, 6)}q${ref.slice(6)}`];
+		const left = [ref.slice(1), ref.slice(0, -1), `${longer.slice(0, 9)}${longer.slice(10)}`];
+		for (const wrong of [`8${ref.slice(1)}`, `${ref.slice(0, -1)}8`, exchanged, ...added, ...left, ref.slice(0, 5)]) {
+			expect(
+				prefixesNear(wrong).some((prefix) => hash.startsWith(prefix)),
+				`${wrong} for ${ref}`,
+			).toBe(true);
+			checked += 1;
+		}
+		for (const far of [ref.slice(0, 3), "nonsense", "", "x".repeat(80)]) {
+			expect(prefixesNear(far).some((prefix) => hash.startsWith(prefix))).toBe(false);
+		}
+	}
+	expect(checked).toBe(400);
 });

@@ -73,7 +73,7 @@ export function describeReferences(name: string, open: OpenForSuite, openDriver:
 			const driver = await driverOf();
 			await driver.write([first], "before");
 			await expect(driver.write([second], "before")).rejects.toMatchObject({ code: "ambiguous_reference" });
-			expect(await driver.hashesFrom(hashes[0].slice(0, 15))).toEqual([hashes[0]]);
+			expect(await driver.hashesFrom([hashes[0].slice(0, 15)])).toEqual([hashes[0]]);
 			let read = "";
 			for await (const piece of (await driver.read(hashes[0])) ?? []) read += piece;
 			expect(read).toBe(`text of ${hashes[0]}`);

@@ -103,6 +103,7 @@ describe("a search", () => {
 	});
 
 	it("is refused beside a reference or a part", async () => {
+		await expect(call({ query: "port", ref: "no place" })).rejects.toMatchObject({ code: "invalid_argument" });
 		await expect(call({ query: "port", lines: "1-2" })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 });

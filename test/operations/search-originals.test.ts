@@ -21,6 +21,18 @@ async function found(archive: Archive, query: string, more: object = {}) {
 	return searchOriginals({ archive, policy, query, ...more });
 }
 
+const written = (some: Awaited<ReturnType<typeof found>>) =>
+	writeSearch(some, { how: "Read one by its ref.", goOn: (after) => `after ${after}` });
+
+/** A clock that shows the first time twice, then the second. */
+function once(first: number, then: number): () => number {
+	let asked = 0;
+	return () => {
+		asked += 1;
+		return asked <= 1 ? first : then;
+	};
+}
+
 describe("searchOriginals", () => {
 	it("finds originals that hold all words in any case, the last used first", async () => {
 		const archive = await archiveOf(["the Port of a server", "a server", "port 80\nother\nSERVER up", "none"]);
@@ -106,13 +118,63 @@ describe("searchOriginals", () => {
 		await expect(found(await archiveOf(["a"]), query)).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
+	it("goes on where it stopped for want of time or tokens, until every original was searched once", async () => {
+		const texts = Array.from({ length: 30 }, (_, index) => `needle ${index}`);
+		const archive = await archiveOf(texts);
+		let time = 0;
+		const elapsed = () => {
+			time += 100;
+			return time;
+		};
+		for (const more of [{ elapsed }, { maxTokens: 150 }]) {
+			const lines: string[] = [];
+			let [after, searches]: [string | undefined, number] = [undefined, 0];
+			do {
+				const { originals, next } = await found(archive, "needle", { ...more, after });
+				lines.push(...originals.flatMap((one) => one.lines.map(({ text }) => text)));
+				after = next ?? undefined;
+				searches += 1;
+			} while (after !== undefined && searches < 30);
+			expect(searches).toBeGreaterThan(2);
+			expect(lines).toEqual(texts.toReversed());
+		}
+		await expect(found(archive, "needle", { after: "nowhere" })).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+
+	it("never says that nothing is there where something was not searched", async () => {
+		const archive = await archiveOf(Array.from({ length: 5 }, (_, index) => `text ${index}`));
+		const some = await found(archive, "nowhere", { elapsed: once(0, 10_000) });
+		expect(some).toMatchObject({ searched: 1, stopped: "time" });
+		expect(written(some)).toBe(
+			`Nothing was found yet.\nNot all were searched, but 1 original, the last used first. Go on: after ${some.next}`,
+		);
+	});
+
+	it.each([
+		["composed in decomposed", "Pr\u00fcfung", "./Pru\u0308fung.txt"],
+		["decomposed in composed", "caffe\u0300", "un caff\u00e8 corretto"],
+		["Hangul syllables in their letters", "\ud559\uc810", "\ud559\uc810".normalize("NFD")],
+		["letters of Hangul in syllables", "\ud559\uc810".normalize("NFD"), "\ud559\uc810"],
+		["capital letters of the other form", "\u00fcber", "U\u0308BER"],
+		["a plain letter under a mark", "caffe", "caffe\u0300"],
+		["several marks in another order", "a\u0323\u0302b", "a\u0302\u0323b"],
+		["a character that is composed to another one", "\u212bngstr\u00f6m", "\u00c5ngstro\u0308m"],
+	])("finds %s, by words and by pattern, and shows the text as it is", async (name, query, text) => {
+		const before = "\u0130e\u0301".repeat(400);
+		const archive = await archiveOf([`first\n${before} ${text} ${"y".repeat(500)}`]);
+		const isPattern = name !== "capital letters of the other form";
+		for (const regex of isPattern ? [false, true] : [false]) {
+			const [line] = (await found(archive, query, { regex })).originals[0]?.lines ?? [];
+			expect(line?.line).toBe(2);
+			expect(line?.text).toContain(` ${text} `);
+		}
+	});
+
 	it("is written with the reference, tool, age, size and lines of each original, and how it ended", async () => {
 		const archive = await archiveOf(["port 80\nother\nport 81"]);
-		expect(writeSearch(await found(archive, "port"), "Read one by its ref.")).toMatch(
+		expect(written(await found(archive, "port"))).toMatch(
 			/^Read one by its ref\.\n\w{12} Original result of "read_file", \d+ days old, 21 characters, 2 matching lines:\n {2}1: port 80\n {2}3: port 81\nSearched all of 1 original\.$/,
 		);
-		expect(writeSearch(await found(archive, "nothing"), "")).toBe(
-			"No original was found.\nSearched all of 1 original.",
-		);
+		expect(written(await found(archive, "nothing"))).toBe("No original was found.\nSearched all of 1 original.");
 	});
 });
