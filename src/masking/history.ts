@@ -122,6 +122,8 @@ export function readHistory(
 		};
 	});
 	const reasoning = parameters.bindsReasoning ? readBoundReasoning(messages, meter.countTokens) : undefined;
+	// At fixed turns a masked history has to stay as it is, so reasoning that goes with a masking is no use of a result.
+	const isFixed = parameters.policy.cadence !== "break_even";
 	const kept = keptByAgent({ transcript, paired, results, refsOf }, calls);
 	return {
 		transcript,
@@ -133,10 +135,19 @@ export function readHistory(
 		opensTurn,
 		calls,
 		cold: coldMoments(transcript, calls, parameters.cacheTime ?? { seconds: Number.POSITIVE_INFINITY }),
-		uses: parameters.uses ?? once(() => findUses(transcript)),
+		uses: parameters.uses ?? once(() => findUses(isFixed ? withoutLooseReasoning(transcript) : transcript)),
 		stale: once(() => findStale(transcript, masked)),
 		...(reasoning ? { reasoning } : {}),
 	};
+}
+
+/** Without the reasoning that an edit before it may take out. */
+function withoutLooseReasoning(transcript: Transcript): Transcript {
+	const messages = transcript.messages.map((message) => {
+		const loose = new Set(message.thinking.flatMap(({ text, bound, fixed }) => (bound && !fixed ? text : none)));
+		return loose.size === 0 ? message : { ...message, counted: message.counted.filter((text) => !loose.has(text)) };
+	});
+	return { ...transcript, messages };
 }
 
 /** The prices of the next call. If a pause lost the cache, everything is written again: reading would cost as much. */
