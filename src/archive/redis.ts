@@ -95,11 +95,11 @@ export async function createRedisDriver(
 		},
 		async hashesFrom(prefixes) {
 			const isEarlier = (prefix: string) => prefix.length < hexDigitsOfRef;
-			const named = prefixes.map((prefix) => (isEarlier(prefix) ? keys.short(prefix) : keys.ref(prefix)));
-			const replies = await connection.send(named.map((key): Command => ["GET", key]));
+			const keyOf = (prefix: string) => (isEarlier(prefix) ? keys.short(prefix) : keys.ref(prefix));
+			const replies = await connection.send(prefixes.map((prefix) => ["GET", keyOf(prefix)]));
 			const found = replies.flatMap((hash) => (hash === null ? [] : String(hash)));
 			for (const [at, prefix] of prefixes.entries()) {
-				// The key has expired, or was never written: this version archived the text.
+				// The key has expired, or this version archived the text.
 				if (replies[at] === null && isEarlier(prefix)) found.push(...(await usedFrom(connection, keys, prefix)));
 			}
 			return [...new Set(found)];
@@ -141,8 +141,7 @@ export async function createRedisDriver(
 		},
 		sweep: (time) => sweepRedis(connection, keys, { retention, time }),
 		async clear() {
-			let count = 0;
-			for await (const { texts } of holdingPages(connection, keys)) count += texts.length;
+			const count = (await holdingsIn(connection, keys)).length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
 			sent.clear();
 			return count;
@@ -223,10 +222,7 @@ async function usedFrom(connection: RedisConnection, keys: Keys, prefix: string)
 	return found;
 }
 
-/**
- * A page of texts after a place, each as its hash, last use and bytes, in one string: the replies to as many commands of
- * their own would take ten times the memory. The first reply is the place after which the next page begins.
- */
+/** A page as one string, since replies to so many commands take much memory; before it, the place after which the next begins. */
 const listPage = `
 local from, used, hash = 0, ARGV[2], ARGV[3]
 if used ~= '' then from = redis.call('ZCOUNT', KEYS[1], '(' .. used, '+inf') end
@@ -253,8 +249,7 @@ async function* holdingPages(
 ): AsyncGenerator<HoldingPage> {
 	let [used = "", hash = ""] = after ? [String(after.usedAt ?? ""), after.hash] : [];
 	for (;;) {
-		const command = ["EVAL", listPage, "1", keys.used, keys.text(""), used, hash];
-		const [reply] = await connection.send([command]);
+		const [reply] = await connection.send([["EVAL", listPage, "1", keys.used, keys.text(""), used, hash]]);
 		const [place, lines] = textsOf(reply);
 		if (!lines) return;
 		const texts = lines.split("\n").map((line): Holding => {

@@ -281,9 +281,7 @@ function addArchiveReaders(program: Command): void {
 	const partOptions = [...textOptions, "maxTokens"];
 	addArchiving(program, "recall [ref]", "Print the original of a placeholder, or a part of it.")
 		.option("--tool-call-id <id>", "id of the tool call, instead of REF")
-		.addOption(
-			new Option("--search <words>", "find the originals that hold these words").conflicts(["all", ...textOptions]),
-		)
+		.addOption(new Option("--search <words>", "find originals by these words").conflicts(["all", ...textOptions]))
 		.option("--regex", "with --search: WORDS are a pattern in RE2's syntax")
 		.option("--after <place>", "with --search: go on where an earlier search stopped")
 		.option("--lines <range>", "lines to print, such as 120-180")
