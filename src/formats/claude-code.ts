@@ -265,7 +265,9 @@ function readTree(records: readonly unknown[]) {
 	// Some programs write null into every record: then the order of the file is all there is.
 	const isUnlinked = ({ record }: SpeechRecord) => record.parentUuid === null;
 	const isList = main.every(isUnlinked) && main.some(({ record }) => record.type === "assistant");
-	const ties: RecordTies = { id: "uuid", parent: isList ? "" : "parentUuid", isNode, isStart };
+	// The progress of a hook may come long after its call, whose record is its parent.
+	const isNotice = (index: number) => objectOf(records[index]).type === "progress";
+	const ties: RecordTies = { id: "uuid", parent: isList ? "" : "parentUuid", isNode, isNotice, isStart };
 	const last = main.at(-1);
 	return { main, ties, chain: last ? recordChain(records, last.index, ties) : [] };
 }

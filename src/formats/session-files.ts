@@ -79,6 +79,8 @@ export interface RecordTies {
 	/** The key of its parent's id; null there marks the first record. */
 	readonly parent: string;
 	readonly isNode: (index: number) => boolean;
+	/** Whether a record is a notice that the program wrote whenever it came: its children follow the record before it. */
+	readonly isNotice?: (index: number) => boolean;
 	/** Whether the conversation starts again at a record, whatever its parent is. */
 	readonly isStart: (index: number) => boolean;
 }
@@ -97,6 +99,10 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 		preceding.push(latest);
 		if (!ties.isNode(index)) continue;
 		const id = nameAt(index);
+		if (ties.isNotice?.(index)) {
+			if (id !== undefined && latest !== undefined) named.set(id, [latest]);
+			continue;
+		}
 		const known = id === undefined ? undefined : named.get(id);
 		if (known) known.push(index);
 		else if (id !== undefined) named.set(id, [index]);

@@ -38,3 +38,12 @@ describe("a session of Claude Code without any links", () => {
 		expect(readConversation(edited).transcript.messages).toHaveLength(1);
 	});
 });
+
+describe("a hook whose progress comes late", () => {
+	it("does not hide the turns between its call and its progress", () => {
+		const linked = session.map((one, index) => ({ ...one, parentUuid: session[index - 1]?.uuid ?? null }));
+		const late = { type: "progress", uuid: "p1", parentUuid: "u1", sessionId: "s", data: { type: "hook_progress" } };
+		const records = [...linked, late, { ...record(11, "user", "And now?"), parentUuid: "p1" }];
+		expect(readConversation(records).transcript.messages).toHaveLength(linked.length + 1);
+	});
+});
