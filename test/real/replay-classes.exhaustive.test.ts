@@ -22,7 +22,7 @@ const classes = [
 const rivals = ["window:8", "clear:30000:3:20000", "last:5:10", "opencode", "gemini-cli"];
 const thrifts = ["balanced:high", "balanced", "balanced:low"];
 const ofTwoModels = ["window:8", "clear:30000:3:20000", "balanced"];
-const inReadme = ["window:8", "clear:30000:3:20000", "last:5:10", ...thrifts];
+const inReadme = ["window:8", "clear:30000:3:20000", "balanced", "balanced:low"];
 const clears = [30_000, 50_000, 80_000, 100_000, 150_000].flatMap((trigger) =>
 	[1, 3, 10].flatMap((keep) => [10_000, 30_000, 60_000].map((least) => `clear-ours:${trigger}:${keep}:${least}`)),
 );
@@ -59,8 +59,8 @@ describe.skipIf(!hasRealData)("the classes of prices on the development set", as
 		expect(read("docs/replay.md")).toContain(modelsText(models));
 	});
 
-	it("README has the bills and faults of its policies at the prices of each model", () => {
-		const rows = inReadme.map((name) => row([name, ...all.map(([, report]) => shown(of(report, name)))]));
+	it("README has the bills and faults of its policies at the prices of its three models", () => {
+		const rows = inReadme.map((name) => row([name, ...all.slice(0, 3).map(([, report]) => shown(of(report, name)))]));
 		expect(read("README.md")).toContain(rows.join(""));
 	});
 
