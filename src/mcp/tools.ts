@@ -34,11 +34,11 @@ const maskConversation = defineTool({
 	annotations: fileWritingTool,
 	inputSchema: z.object({
 		...conversationInput,
-		refs: strings("Own results, by ref"),
-		tool_call_ids: strings("or by call"),
-		tools: strings("or by tool"),
-		keep_turns: z.int().min(1).optional().describe("Last turns to leave"),
-		keep: z.boolean().optional().describe("Keep in view instead"),
+		refs: strings("Own results to mask, by ref"),
+		tool_call_ids: strings("Or their tool_call_ids"),
+		tools: strings("Or their tool names"),
+		keep_turns: z.int().min(1).optional().describe("Last turns that stay unmasked"),
+		keep: z.boolean().optional().describe("true: keep them from being masked"),
 		idle_seconds: z.number().optional().describe("Since the last call."),
 		policy: policyInput(["media", "thinking", "mask"]),
 	}),
@@ -64,8 +64,8 @@ const guardContext = defineTool({
 	inputSchema: z.object({
 		...conversationInput,
 		model: z.string().min(1).optional().describe("Sets window and tokenizer."),
-		context_window: z.int().optional().describe("In tokens, if not the model's."),
-		reserve_tokens: z.int().optional().describe("Left for the answer."),
+		context_window: z.int().optional().describe("Window in tokens, if not the model's."),
+		reserve_tokens: z.int().optional().describe("Tokens left for the answer."),
 		tools: z.array(z.unknown()).optional().describe("Tool schemas sent."),
 		usage: z.looseObject({}).optional().describe("Provider's last usage."),
 		idle_seconds: z.number().optional().describe("Since the last call."),
@@ -141,12 +141,12 @@ const truncateOutput = defineTool({
 		"Shortens one large text (log, JSON, diff, …) to what matters by its structure and your focus. Says what is left out. Text within the limit stays.",
 	annotations: pureTool,
 	inputSchema: z.object({
-		text: z.string().optional().describe("Or give `path`."),
-		path: z.string().optional().describe("File of it"),
-		max_chars: z.int().optional().describe("Most characters"),
-		max_tokens: z.int().optional().describe("Instead of max_chars"),
+		text: z.string().optional().describe("Text to cut. Or give `path`."),
+		path: z.string().optional().describe("File of the text"),
+		max_chars: z.int().optional().describe("Most characters to keep"),
+		max_tokens: z.int().optional().describe("Or most tokens to keep"),
 		strategy: z.enum(truncationStrategies).optional().describe("Default: auto"),
-		focus: z.string().optional().describe("Words to keep"),
+		focus: z.string().optional().describe("Keep lines with these words"),
 		policy: policyInput(["truncate"]),
 	}),
 	outputSchema: z.looseObject({ text: z.string().optional(), truncated: z.boolean() }),
@@ -154,7 +154,10 @@ const truncateOutput = defineTool({
 		const policy = callPolicy(context, override);
 		const { archive, log } = context;
 		if ((text === undefined) === (path === undefined)) {
-			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
+			throw new PalimpsestError(
+				"invalid_argument",
+				`Give ${text === undefined ? "`text` or `path`" : "only one of `text` and `path`"}.`,
+			);
 		}
 		const whole = text ?? decodeOutput(await context.files.read(path ?? "", policy.limits.max_file_bytes));
 		const { truncateToShow } = await import("../operations/truncate.ts");
@@ -182,7 +185,7 @@ const compactConversation = defineTool({
 		summary: z.string().optional().describe("Your summary."),
 		summary_token: z.string().optional().describe("From `summary_request`."),
 		model: z.string().min(1).optional().describe("Sets the window."),
-		context_window: z.int().optional().describe("In tokens."),
+		context_window: z.int().optional().describe("Window in tokens."),
 		policy: policyInput(["compaction"]),
 	}),
 	outputSchema: conversationOutput,
@@ -220,13 +223,13 @@ export const recallOriginal = defineTool({
 		"Reads the original that a placeholder names by ref=, réf= or #: kept intact, no error. Whole, in part, or found by query, in max_tokens (2000).",
 	annotations: pureTool,
 	inputSchema: z.object({
-		ref: words("From a placeholder"),
-		tool_call_id: words("Instead of ref"),
+		ref: words("Reference in a placeholder"),
+		tool_call_id: words("Or its call"),
 		query: words("Words to search for"),
 		regex: z.boolean().optional().describe("query is RE2"),
-		lines: words('"120-180"'),
-		chars: words('"0-4000"'),
-		grep: words("RE2 of lines"),
+		lines: words('Lines "120-180"'),
+		chars: words('Characters "0-4000"'),
+		grep: words("Lines matching this RE2"),
 		context: count("Lines around matches"),
 		head: count("First lines"),
 		tail: count("Last lines"),

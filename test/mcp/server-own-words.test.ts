@@ -123,6 +123,8 @@ const badArguments: readonly [tool: string, given: Record<string, unknown>, says
 	["compact_conversation", { messages, force: 1 }, /- force: expected true or false, got 1/],
 	["truncate_output", { text: ["TOPSECRET"] }, /- text: expected a text, got a list/],
 	["truncate_output", { text: "TOPSECRET", max_tokens: false }, /- max_tokens: expected a number, got false/],
+	["truncate_output", {}, /Give `text` or `path`\./],
+	["truncate_output", { text: "TOPSECRET", path: "a.log" }, /Give only one of `text` and `path`\./],
 	[
 		"truncate_output",
 		{ text: "TOPSECRET", policy: { guard: { max_tool_result_chars: -5 } } },
