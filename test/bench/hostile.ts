@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { hostileConversations } from "./hostile-conversations.ts";
 import { hostileGateway } from "./hostile-gateway.ts";
 import { openLoadClient } from "./load-client.ts";
 import { startPinger, startServer } from "./load-run.ts";
@@ -56,6 +57,7 @@ export async function hostile(): Promise<Section> {
 		all.push(await underAttack(request));
 	}
 	const ofGateway = await hostileGateway();
+	const conversations = await hostileConversations();
 	return {
 		title: "One hostile client over HTTP",
 		notes: [
@@ -74,6 +76,7 @@ export async function hostile(): Promise<Section> {
 				]),
 			},
 			...ofGateway.tables,
+			...conversations.tables,
 		],
 		targets: [
 			// The first row is what the machine does by itself.
@@ -84,6 +87,7 @@ export async function hostile(): Promise<Section> {
 					atMost(`${name}: longest /healthz`, 1, Math.max(...health) / 1_000, "s"),
 				]),
 			...ofGateway.targets,
+			...conversations.targets,
 		],
 	};
 }

@@ -11,6 +11,7 @@ import { projectFolder } from "./project-folder.ts";
 
 /** A proxy in a process of its own. */
 export interface ProxyProcess {
+	readonly id: number | undefined;
 	/** Such as http://127.0.0.1:40123. */
 	readonly address: string;
 	/** Resolves when it has answered at once three times in a row, at the earliest after a pause. */
@@ -18,12 +19,16 @@ export interface ProxyProcess {
 }
 
 /** The built command in front of an upstream for all APIs, with the preset `balanced` and an archive of files of its own. */
-export async function withProxy<T>(upstream: string, work: (proxy: ProxyProcess) => Promise<T>): Promise<T> {
+export async function withProxy<T>(
+	upstream: string,
+	work: (proxy: ProxyProcess) => Promise<T>,
+	command = `${projectFolder}/dist/cli.js`,
+): Promise<T> {
 	const folder = await mkdtemp(join(tmpdir(), "palimpsest-bench-"));
 	const upstreams = ["anthropic", "openai", "gemini"].map((api) => `${api}=${upstream}`).join(",");
 	const parameters = ["proxy", "--port", "0", "--archive", `${folder}/archive`, "--upstream", upstreams];
 	try {
-		return await withProcess([`${projectFolder}/dist/cli.js`, ...parameters], folder, work);
+		return await withProcess([command, ...parameters], folder, work);
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
@@ -47,7 +52,7 @@ async function withProcess<T>(
 	});
 	try {
 		const address = await addressIn(child);
-		return await work({ address, idle: () => idle(address) });
+		return await work({ id: child.pid, address, idle: () => idle(address) });
 	} finally {
 		if (child.exitCode === null && child.signalCode === null) {
 			child.kill();
