@@ -47,9 +47,10 @@ export function createOriginals({
 		});
 		if (!refs) throw new PalimpsestError("archive_unavailable", "The archive does not answer.");
 	};
-	/** By result and places, when its originals were archived. */
+	/** By result, reference and places, when its originals were archived. An answer of ours has no reference, and may be masked. */
 	const archivedAt = new Map<string, number>();
-	const markOf = ({ key, values, isCleared }: Replaced) => (isCleared ? key : [key, ...values.keys()].join(" "));
+	const markOf = ({ key, ref, values, isCleared }: Replaced) =>
+		[key, ref, ...(isCleared ? [] : values.keys())].join(" ");
 	const noteArchived = (marks: readonly string[], at: number): void => {
 		for (const mark of marks) {
 			archivedAt.delete(mark);
