@@ -58,6 +58,7 @@ export function createProgram(): Command {
 	const program = new Command("palimpsest")
 		.description("Keeps the context of tool-calling agents small without breaking it.")
 		.version(version)
+		.enablePositionalOptions()
 		.addHelpText("after", examples)
 		// Commander quotes unknown options and values unchanged.
 		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutCredentials(withoutControls(text))) })
@@ -257,14 +258,15 @@ function addLaunchCommand(program: Command): void {
 	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
 	const programs = launchedPrograms.map(({ name }) => name).join(", ");
 	withFigures(addArchiving(program, "launch <program> [parameters...]", launches))
-		.usage("[options] <program> [-- parameters...]")
+		.usage("[options] <program> [parameters...]")
+		.passThroughOptions()
 		.option(...keepWarm)
 		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)
 		.option(...upstream)
 		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
 		.option("--no-first-party", "leave _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL unset for Claude Code")
 		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
-		.addHelpText("after", `\nPROGRAM: ${programs}; with --env, any other command.`)
+		.addHelpText("after", `\nPROGRAM: ${programs}; with --env, any other command. What follows its name goes to it.`)
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./proxy.ts")).launch(name, parameters, options),
 		);
@@ -346,10 +348,7 @@ function addReportCommands(program: Command): void {
 			"print only what masking all but these tool turns saves, file by file",
 			wholeNumber,
 		)
-		.action(async (files, options) => {
-			const { replay } = await import("./replay.ts");
-			return replay(files, options);
-		});
+		.action(async (files, options) => (await import("./replay.ts")).replay(files, options));
 }
 
 function addArchiveCommands(program: Command): void {

@@ -173,10 +173,12 @@ interface LaunchOptions extends ArchiveCommandOptions {
 }
 
 /**
- * `palimpsest launch PROGRAM -- ARGS`: a proxy on the given port, else on a free one, and the program that uses it, with our
+ * `palimpsest launch PROGRAM ARGS`: a proxy on the given port, else on a free one, and the program that uses it, with our
  * terminal. The exit code is the program's own.
  */
-export async function launch(name: string, parameters: readonly string[], options: LaunchOptions): Promise<void> {
+export async function launch(name: string, given: readonly string[], options: LaunchOptions): Promise<void> {
+	// All after the name is the program's.
+	const parameters = given[0] === "--" ? given.slice(1) : given;
 	const program = programNamed(name, options);
 	const policy = continuousPolicy(await commandConfig(options));
 	if (options.dryRun) {
@@ -187,10 +189,10 @@ export async function launch(name: string, parameters: readonly string[], option
 	await saveAddressOf(options);
 	const keep = keptFigures(policy, options);
 	const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-launch-"));
-	const given = { parameters, firstParty: options.firstParty ?? true, projectFolder: process.cwd() };
+	const where = { parameters, firstParty: options.firstParty ?? true, projectFolder: process.cwd() };
 	try {
 		await withArchive(options, policy, async (archive) => {
-			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...given, port: 0, folder });
+			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...where, port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const keys = createKeys();
@@ -214,7 +216,7 @@ export async function launch(name: string, parameters: readonly string[], option
 			try {
 				await warnIfUnusable(archive, { options, log });
 				if (process.stderr.isTTY) say(`live page: ${pageAddress(address, keys)}`);
-				const pointing = await pointingOf(program, { ...given, port: proxy.port, folder });
+				const pointing = await pointingOf(program, { ...where, port: proxy.port, folder });
 				const hooks = keep === "private" ? keep : undefined;
 				const ended = await runBehind(program, { pointing, parameters, options, keep: hooks, folder, address });
 				started = ended.started;
@@ -241,10 +243,25 @@ export function programNamed(
 	name: string,
 	{ env, upstream }: Pick<LaunchOptions, "env" | "upstream">,
 ): LaunchedProgram {
-	if (env) return anyProgram(name, env, upstreamsOf(upstream ?? []));
-	if (upstream) refuseUsage("--upstream is for programs that --env points at the proxy");
+	const upstreams = upstreamsOf(upstream ?? []);
+	if (env) return anyProgram(name, env, upstreams);
 	const known = launchedPrograms.map((program) => program.name);
-	return launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
+	const program = launchedPrograms.find((one) => one.name === name) ?? refuseUnknown("program", name, known);
+	return upstream ? withUpstreams(program, upstreams) : program;
+}
+
+/** The same program, with other upstreams than its own settings name. */
+function withUpstreams(program: LaunchedProgram, upstreams: Upstreams): LaunchedProgram {
+	const point: LaunchedProgram["point"] = async (where) => {
+		const firstParty = where.firstParty && upstreams.anthropic === undefined;
+		const own = await program.point({ ...where, firstParty });
+		const used = Object.keys(own.upstreams);
+		const unused = Object.keys(upstreams).find((api) => !used.includes(api));
+		if (unused !== undefined)
+			refuseUsage(`expected --upstream for the API of ${program.title} (${used.join(", ")}); got ${unused}`);
+		return { ...own, upstreams: { ...own.upstreams, ...upstreams } };
+	};
+	return { ...program, point };
 }
 
 async function runBehind(program: LaunchedProgram, behind: BehindProxy) {

@@ -25,7 +25,7 @@ function whyNone(address: string, program: Launched | undefined): string {
 	if (!program)
 		return `no program was pointed at it. Start one with \`palimpsest launch\`, or set its base URL to ${address}`;
 	const own = Object.values(program.upstreams).join(" or ");
-	return `${program.title} sent none, or sent them to ${own} or another address of its settings directly. \`palimpsest launch ${program.name} --dry-run\` shows how it is pointed at the proxy`;
+	return `${program.title} sent none, or sent them to ${own} or another address of its settings directly. \`palimpsest launch --dry-run ${program.name}\` shows how it is pointed at the proxy`;
 }
 
 function unedited(totals: ProxyTotals): string[] {

@@ -218,11 +218,23 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(dry.text).toMatch(/\nrun agent\n$/);
 	});
 
-	it("refuses an address without {proxy}, and an upstream for a known program", async () => {
+	it("refuses an address without {proxy}, and the upstream of an API that the program does not use", async () => {
 		const form = await runCli(["launch", "--env", "OPENAI_BASE_URL=http://127.0.0.1", "--", "agent"], { folder });
 		expect([form.code, form.lines]).toEqual([1, [expect.stringContaining("NAME=URL with {proxy} in it")]]);
 		const upstream = await runCli(["launch", "--upstream", "openai=http://127.0.0.1", "claude"], { folder });
-		expect([upstream.code, upstream.lines[0]]).toEqual([2, expect.stringContaining("--upstream is for programs")]);
+		const message = "error: expected --upstream for the API of Claude Code (anthropic); got openai";
+		expect([upstream.code, upstream.lines[0]]).toEqual([2, message]);
+	});
+
+	it("sends the requests of a known program to the address of --upstream", async () => {
+		const environment = { ...(await install("claude", asking)), ANTHROPIC_BASE_URL: "https://unused.example" };
+		const given = ["launch", "--upstream", `anthropic=${provider.origin}`, "claude"];
+		expect((await runCli(given, { folder, environment })).code).toBe(7);
+		expect(provider.paths).toEqual(["POST /v1/messages"]);
+		const dry = ["launch", "--dry-run", "--upstream", "anthropic=https://gateway.example", "claude"];
+		const { text } = await runCli(dry, { folder, environment: { ANTHROPIC_BASE_URL: "" } });
+		expect(text).toContain("upstream anthropic: https://gateway.example\n");
+		expect(text).not.toContain("FIRST_PARTY");
 	});
 
 	it("gives Kimi Code its own folder, and keeps its files there except our settings", async () => {
@@ -254,11 +266,20 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(await readdir(join(folder, "tmp"))).toEqual([]);
 	});
 
-	it("refuses an unknown name, and options of the program without --", async () => {
+	it.each([
+		[["-p", "hi"]],
+		[["--policy", "plan", "--port", "x", "--help"]],
+		[["--", "-p", "hi"]],
+		[["exec", "--", "-p"]],
+	])("gives the program what follows its name: %j", async (given) => {
+		const environment = await install("claude", asking);
+		const { text } = await runCli(["launch", "claude", ...given], { folder, environment });
+		expect(JSON.parse(text).arguments).toEqual(given[0] === "--" ? given.slice(1) : given);
+	});
+
+	it("refuses an unknown name", async () => {
 		const unknown = await runCli(["launch", "clode"], { folder });
 		expect([unknown.code, unknown.lines[0]]).toEqual([2, expect.stringContaining('"clode". Did you mean claude?')]);
-		const option = await runCli(["launch", "claude", "--print"], { folder });
-		expect([option.code, option.lines[0]]).toEqual([2, "error: unknown option '--print'"]);
 	});
 });
 
@@ -292,7 +313,7 @@ describe("a dry run", () => {
 			};
 			for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
 			const environment = { ...(set[name] ?? {}), PATH: "", TMPDIR: folder };
-			const { code, text, lines } = await runCli(["launch", name, "--dry-run", "--", "a b"], { folder, environment });
+			const { code, text, lines } = await runCli(["launch", "--dry-run", name, "a b"], { folder, environment });
 			expect([code, lines]).toEqual([0, []]);
 			expect(text).toMatch(/^upstream (?:anthropic|openai|gemini): https:\/\/\S+$/m);
 			expect(text).toContain("http://127.0.0.1:PORT");
@@ -304,7 +325,7 @@ describe("a dry run", () => {
 
 	it("shows a file in place of the user's own settings, and no word of them", async () => {
 		await writeFile(join(folder, "own.json"), '{"env":{"ANTHROPIC_BASE_URL":"https://a.example","MY_KEY":"secret"}}');
-		const parameters = ["launch", "claude", "--dry-run", "--", "--settings", "own.json", "-p", "x"];
+		const parameters = ["launch", "--dry-run", "claude", "--settings", "own.json", "-p", "x"];
 		const { code, text } = await runCli(parameters, { folder });
 		expect([code, text]).toEqual([0, expect.stringMatching(/^run claude --settings \S+claude-settings\.json -p x$/m)]);
 		expect(text).toContain("upstream anthropic: https://a.example\n");
@@ -313,7 +334,7 @@ describe("a dry run", () => {
 
 	it("sets _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL, unless --no-first-party is given", async () => {
 		const shown = async (...options: string[]) =>
-			(await runCli(["launch", "claude", "--dry-run", ...options], { folder, environment: { ANTHROPIC_BASE_URL: "" } }))
+			(await runCli(["launch", "--dry-run", ...options, "claude"], { folder, environment: { ANTHROPIC_BASE_URL: "" } }))
 				.text;
 		expect(await shown()).toContain("set _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL=1\n");
 		expect(await shown("--no-first-party")).not.toContain("FIRST_PARTY");
@@ -336,7 +357,7 @@ describe("a dry run", () => {
 		["a pattern", {}, ["--set", 'archive.redact=["("]'], "[invalid_argument]"],
 		["an archive", {}, ["--archive", "redis://:pa55/word@gateway.example"], "[invalid_argument]"],
 	])("refuses %s as the launch does", async (_, environment, options, words) => {
-		const { code, text, lines } = await runCli(["launch", "claude", "--dry-run", ...options], { folder, environment });
+		const { code, text, lines } = await runCli(["launch", "--dry-run", ...options, "claude"], { folder, environment });
 		expect([code, text, lines]).toEqual([1, "", [expect.stringContaining(words)]]);
 		expect(lines.join()).not.toContain("pa55");
 	});

@@ -69,7 +69,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch in a network wi
 		const { text } = await runCli(["launch", "claude"], { folder, environment: own });
 		expect(JSON.parse(text).status).toBe(200);
 		expect(network.asked).toEqual([`CONNECT ${host}:443`]);
-		const shown = await runCli(["launch", "claude", "--dry-run"], { folder, environment: own });
+		const shown = await runCli(["launch", "--dry-run", "claude"], { folder, environment: own });
 		expect(shown.text).toContain(`anthropic is reached through ${network.host} (HTTPS_PROXY)\n`);
 		expect(shown.text).toContain('"no_proxy":"intranet.example,127.0.0.1,localhost,::1"');
 		expect(shown.text).not.toContain("pa55");
@@ -88,12 +88,12 @@ describe.skipIf(process.platform === "win32")("palimpsest launch in a network wi
 	});
 
 	it("shows which proxy it would use, and refuses a variable that names none, as a launch does", async () => {
-		const shown = await runCli(["launch", "claude", "--dry-run"], { folder, environment });
+		const shown = await runCli(["launch", "--dry-run", "claude"], { folder, environment });
 		expect(shown.text).toContain(`anthropic is reached through ${network.host} (HTTPS_PROXY)\n`);
 		expect(shown.text).not.toContain("pa55");
 		const wrong = { ...environment, HTTPS_PROXY: "socks5://joe:pa55@proxy.example" };
 		for (const options of [[], ["--dry-run"]]) {
-			const { code, lines } = await runCli(["launch", "claude", ...options], { folder, environment: wrong });
+			const { code, lines } = await runCli(["launch", ...options, "claude"], { folder, environment: wrong });
 			expect([code, lines.join("\n")]).toEqual([1, expect.stringContaining("Expected HTTPS_PROXY to be the address")]);
 			expect(lines.join("\n")).not.toContain("pa55");
 		}

@@ -50,7 +50,9 @@ describe("help", () => {
 
 	it("names the programs that launch can start", async () => {
 		const { text } = await run("launch", "--help");
-		expect(text).toMatch(/^PROGRAM: claude, .*\bcodex, .*; with --env, any other command\.$/m);
+		expect(text).toMatch(
+			/^PROGRAM: claude, .*\bcodex, .*; with --env, any other command\. What follows its name goes to it\.$/m,
+		);
 	});
 
 	it("explains a subcommand, in either order", async () => {

@@ -114,7 +114,7 @@ async function playAgent(
 	const policy = settings.flatMap((one) => ["--set", one]);
 	const play = (parameters: readonly string[]) =>
 		way === "proxy"
-			? palimpsest("launch", program.command, ...policy, "--", ...parameters)
+			? palimpsest("launch", ...policy, program.command, ...parameters)
 			: start([program.command, ...parameters]);
 	try {
 		await entered({ way, home, palimpsest });

@@ -83,7 +83,7 @@ export async function runProgram(run: {
 			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
 		}
 		const policy = settings.flatMap((one) => ["--set", one]);
-		const launch = [process.execPath, builtCli, "launch", program.command, ...policy, "--", ...command.slice(1)];
+		const launch = [process.execPath, builtCli, "launch", ...policy, program.command, ...command.slice(1)];
 		const launched = way === "proxy" ? launch : command;
 		const { code, output } = await runToEnd(launched, how);
 		const saysAtEnd = (old: "in_view" | "recalled") => output.includes(finalText(script, old));

@@ -10,7 +10,7 @@ describe("the closing line of a proxy that no request has passed", () => {
 		const proxy = await startProxyTo("http://127.0.0.1:9");
 		await send(proxy.url, { path: "/palimpsest/status" });
 		expect(closingText(proxy.totals(), { address: proxy.url, program })).toBe(
-			`no request passed the proxy at ${proxy.url}: Claude Code sent none, or sent them to https://gateway.example or another address of its settings directly. \`palimpsest launch claude --dry-run\` shows how it is pointed at the proxy`,
+			`no request passed the proxy at ${proxy.url}: Claude Code sent none, or sent them to https://gateway.example or another address of its settings directly. \`palimpsest launch --dry-run claude\` shows how it is pointed at the proxy`,
 		);
 		expect(closingText(proxy.totals(), { address: proxy.url })).toBe(
 			`no request passed the proxy at ${proxy.url}: no program was pointed at it. Start one with \`palimpsest launch\`, or set its base URL to ${proxy.url}`,
