@@ -173,11 +173,14 @@ function lastBreakpoint(body: JsonObject): JsonObject | undefined {
 		const found = lastIn(objectOf(messages[index]).content);
 		if (found) return found;
 	}
-	return lastIn(body.system) ?? lastIn(body.tools);
+	return lastIn(body.system) ?? lastIn(body.tools ?? objectOf(body.toolConfig).tools);
 }
 
 function lastIn(blocks: unknown): JsonObject | undefined {
-	return listOf(blocks)
-		.map((block) => objectOf(block).cache_control)
-		.findLast(isJsonObject);
+	return (
+		listOf(blocks)
+			// Bedrock's Converse has blocks of their own for it ("Prompt caching", docs.aws.amazon.com/bedrock).
+			.map((block) => objectOf(block).cache_control ?? objectOf(block).cachePoint)
+			.findLast(isJsonObject)
+	);
 }

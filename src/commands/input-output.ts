@@ -11,7 +11,7 @@ import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.
 import { decodeText, readRegularFile } from "../files/access.ts";
 import type { Recording } from "../formats/recording.ts";
 import { readChatLog } from "../formats/vscode-chat.ts";
-import { ownCommandLine, shellArgument } from "../hosts/own-command.ts";
+import { ownCommandAnywhere, shellArgument } from "../hosts/own-command.ts";
 import { editedPieces, spellingsOf } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
 import { namingRescue, salvageRecords } from "../json-text/salvage.ts";
@@ -146,7 +146,7 @@ export function recallCommandOf({ archive, namespace }: ArchiveCommandOptions): 
 		...(archive === undefined ? [] : ["--archive", nameForPrograms({ where: archive })]),
 		...(namespace ? ["--namespace", namespace] : []),
 	];
-	return [ownCommandLine(), "recall", ...named.map(shellArgument)].join(" ");
+	return [ownCommandAnywhere(), "recall", ...named.map(shellArgument)].join(" ");
 }
 
 /** For the programs that get the name of the archive. Where it cannot be saved, the command goes on. */

@@ -9,7 +9,7 @@ import { openFigures } from "../figures/store.ts";
 import { anyProgram } from "../hosts/any-program.ts";
 import type { LaunchedProgram } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
-import { ownCommandLine, shellWord } from "../hosts/own-command.ts";
+import { ownCommandAnywhere, shellWord } from "../hosts/own-command.ts";
 import { hostInUrl, isLoopback } from "../http/address.ts";
 import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
@@ -193,7 +193,7 @@ export async function launch(name: string, given: readonly string[], options: La
 	try {
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...where, port: 0, folder });
-			const recallCommand = `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`;
+			const recallCommand = `${program.hasLoginShell ? ownCommandAnywhere() : "palimpsest"} recall`;
 			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
 			const keys = createKeys();
 			const proxy = await startProxy({

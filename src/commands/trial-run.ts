@@ -6,7 +6,7 @@ import { PalimpsestError } from "../errors.ts";
 import { openFigures, readFigures } from "../figures/store.ts";
 import { startSums } from "../figures/sums.ts";
 import type { LaunchedProgram } from "../hosts/host.ts";
-import { ownCommandLine } from "../hosts/own-command.ts";
+import { ownCommandAnywhere } from "../hosts/own-command.ts";
 import type { Policy } from "../policy/schema.ts";
 import { startProxy } from "../proxy/server.ts";
 import type { Outcome, TrialRun } from "../trials/run.ts";
@@ -113,7 +113,7 @@ function runProgram(inside: Inside): Promise<ProgramEnd> {
 			policy: arm.policy,
 			archive: arm.isRaw ? undefined : archive,
 			holdout: arm.isRaw ? 1 : undefined,
-			recallCommand: `${program.hasLoginShell ? ownCommandLine() : "palimpsest"} recall`,
+			recallCommand: `${program.hasLoginShell ? ownCommandAnywhere() : "palimpsest"} recall`,
 			refusesThreads,
 		});
 		const address = `http://127.0.0.1:${proxy.port}`;

@@ -13,6 +13,14 @@ export function ownCommandLine(): string {
 	return ownCommand().map(shellArgument).join(" ");
 }
 
+/**
+ * The same where the PATH is not known: in a login shell, which sets its own, and in programs that did not start from here. By the
+ * paths of the Node.js and the script that run now.
+ */
+export function ownCommandAnywhere(): string {
+	return byPath().map(shellArgument).join(" ");
+}
+
 /** The command that is entered in settings of other programs. A checkout enters itself, not another `palimpsest` of the PATH. */
 export function enteredCommand(): readonly string[] {
 	const place = placeOnPath();

@@ -101,6 +101,17 @@ const listNames = /^(?:ls|list|glob|tree|dir)$/;
 
 const searchNames = /^(?:grep|search|find|rg|semantic)$/;
 
+const askingNames = /^(?:query|lookup|describe|inspect|count|browse)$/;
+
+/** Whether the same call can be expected to return the same again and to change nothing: by what it reads, else by its name. */
+export function isRepeatable(call: Parameters<typeof callTarget>[0]): boolean {
+	const { kind } = callTarget(call);
+	if (kind !== "other") return kind === "read" || kind === "list" || kind === "search";
+	const words = nameWords(call.name ?? "");
+	const named = (...names: RegExp[]) => words.some((word) => names.some((one) => one.test(word)));
+	return named(readNames, listNames, searchNames, askingNames) && !named(writeNames);
+}
+
 function fileToolTarget(name: string, given: JsonObject): CallTarget {
 	const paths = pathsIn(given);
 	const kind = kindOf(name, given, paths.length > 0);

@@ -198,6 +198,7 @@ export const inWords = (name: string): string => name.replaceAll("_", " ");
 
 const reasons: Readonly<Record<string, string>> = {
 	signed: "signed",
+	kept_by_provider: "the provider keeps the history (previous_response_id), so only new results are cut",
 	held_out: "held out",
 	frozen: "after a refusal",
 	archive: "the archive cannot be written",

@@ -98,6 +98,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 			prepared === "thread" ? prepared : undefined,
 		);
 	const { composed } = prepared;
+	if (prepared.isContinued) ledger.withoutDecision("kept_by_provider");
 	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
 	const planAhead = once(() => exchange.inBackground(prepared.planAhead()));
 	const timer = setTimeout(planAhead, planAfterMs);
@@ -288,7 +289,8 @@ async function passAndBill(
 		{ ...known, terms: servedTerms(known.terms, reader.served()) },
 		{
 			api: route.api,
-			wasEdited,
+			// What a cut saves of a history that the provider keeps is not known.
+			wasEdited: wasEdited && known.conversation !== undefined,
 			usage,
 			cleared: reader.cleared(),
 			program: asked.headers["user-agent"],

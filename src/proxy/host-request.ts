@@ -10,11 +10,12 @@ import type { Policy } from "../policy/schema.ts";
 import type { HostRequest, WrittenEdit } from "../sending/request.ts";
 import { decodeBody } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
-import { recallOffered } from "./recall-hint.ts";
+import { offersTools, recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
 
 export const formatsOfApi = {
-	anthropic: ["anthropic-messages"],
+	// The clouds have this API, and Bedrock one of its own.
+	anthropic: ["anthropic-messages", "bedrock-converse"],
 	openai: ["openai-chat", "openai-responses"],
 	gemini: ["gemini"],
 } as const;
@@ -81,12 +82,15 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 	const inner = withoutWrapper(body);
 	if (!holdsMessages(inner)) return { kind: "as_sent", problem: undefined };
 	if (isJsonObject(objectOf(body).thread)) return { kind: "thread" };
+	const recall = recallCommand === undefined ? undefined : recallOffered(inner, recallCommand);
 	const request: HostRequest<string> = {
 		body,
 		formats: formatsOf(route),
 		terms: how.termsOf(body),
 		model: route.model ?? stringAt(objectOf(body), "model"),
-		recall: recallCommand === undefined ? undefined : recallOffered(inner, recallCommand),
+		recall,
+		isDeadEnd: recallCommand !== undefined && recall === undefined && offersTools(inner),
+		continues: continuesAnother(inner),
 		decides: route.kind !== "counted",
 		isEnforced,
 		// The clouds refuse those that they do not serve, and each takes them in a form of its own.
@@ -156,6 +160,12 @@ function withoutWrapper(body: unknown): unknown {
 function holdsMessages(body: unknown): boolean {
 	const { messages, contents, input } = objectOf(body);
 	return [messages, contents, input].some(Array.isArray);
+}
+
+/** "Conversation state" (developers.openai.com): the provider holds the history, and only new items come. */
+function continuesAnother(body: unknown): boolean {
+	const { previous_response_id: previous, conversation } = objectOf(body);
+	return typeof previous === "string" || typeof conversation === "string" || isJsonObject(conversation);
 }
 
 /** The answer of Anthropic's API to a thread that it does not serve: the host then sends the whole turn. */

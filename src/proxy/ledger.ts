@@ -58,8 +58,11 @@ export interface ProxyTotals {
 	readonly threads: number;
 }
 
-/** `signed`: the request has a signature or a digest of its body, and passed unread. */
-export type Undecided = NoDecision | "signed";
+/**
+ * `signed`: the request has a signature or a digest of its body, and passed unread. `kept_by_provider`: it holds new items alone, so
+ * only these can be cut.
+ */
+export type Undecided = NoDecision | "signed" | "kept_by_provider";
 
 /** Pings that keep caches warm. They are in no other figure. */
 export interface KeptWarm {

@@ -17,18 +17,24 @@ export function recallOffered(body: unknown, command: string): { readonly by: st
 	return names.some((name) => shells.test(name)) ? recallInShell(command) : undefined;
 }
 
+/** Whether a request offers the model any tool. */
+export function offersTools(body: unknown): boolean {
+	return toolNames(body).length > 0;
+}
+
 export function recallInShell(command: string): { readonly by: string } {
 	return { by: `\`${command} {ref}\`` };
 }
 
-/** The names in a request of any API: `tools` of Anthropic, of OpenAI, nested or not, and of Gemini. */
+/** The names in a request of any API: `tools` of Anthropic, of OpenAI, nested or not, and of Gemini; of Bedrock's Converse. */
 function toolNames(body: unknown): string[] {
-	const tools = listOf(objectOf(body).tools).filter(isJsonObject);
+	const { tools: plain, toolConfig } = objectOf(body);
+	const tools = listOf(plain ?? objectOf(toolConfig).tools).filter(isJsonObject);
 	// Codex groups the tools of an MCP server in a tool of the type `namespace`.
 	const grouped = tools.flatMap(({ type, tools: own }) => (type === "namespace" ? listOf(own) : []));
 	return [...tools, ...grouped.filter(isJsonObject)].flatMap((tool) => {
 		const declared = listOf(tool.functionDeclarations ?? tool.function_declarations).filter(isJsonObject);
-		const holders = [tool, objectOf(tool.function), ...declared];
+		const holders = [tool, objectOf(tool.function), objectOf(tool.toolSpec), ...declared];
 		const named = holders.flatMap((holder) => stringAt(holder, "name") ?? []);
 		// OpenAI's own shell has a type and no name.
 		return tool.type === "local_shell" || tool.type === "shell" ? [...named, "shell"] : named;

@@ -41,10 +41,9 @@ const gemini =
 const codeAssist = /(?:^|\/)v1internal:(?:generateContent|streamGenerateContent|(?<other>countTokens))$/;
 /** "Use Claude models" (docs.cloud.google.com/vertex-ai). Colons may be encoded. */
 const vertex = /(?:^|\/)publishers\/anthropic\/models\/(?<model>[^/:]+)(?::|%3A)(?:rawPredict|streamRawPredict)$/i;
-/** "InvokeModel", "InvokeModelWithResponseStream" and "CountTokens" (docs.aws.amazon.com/bedrock); the model may be an encoded ARN. */
-const bedrock = /(?:^|\/)model\/(?<model>[^/]+)\/(?:invoke|invoke-with-response-stream|(?<other>count-tokens))$/;
-/** "Converse" and "ConverseStream". */
-const converse = /(?:^|\/)model\/(?<model>[^/]+)\/converse(?:-stream)?$/;
+/** "InvokeModel", "Converse", their streams and "CountTokens" (docs.aws.amazon.com/bedrock); the model may be an encoded ARN. */
+const bedrock =
+	/(?:^|\/)model\/(?<model>[^/]+)\/(?:invoke|invoke-with-response-stream|converse|converse-stream|(?<other>count-tokens))$/;
 /** What Bedrock serves beside it. */
 const besideBedrock = /(?:^|\/)(?:model\/[^/]+\/[\w-]+|inference-profiles(?:\/.*)?|foundation-models(?:\/.*)?)$/;
 
@@ -81,8 +80,6 @@ export function recognised({ method, path, headers }: Parameters<typeof routeOf>
 		if (ofVertex !== undefined) return { ...to("vertex", "edited", decoded(ofVertex)), isRegional };
 		const ofBedrock = bedrock.exec(pathname);
 		if (ofBedrock) return toBedrock(kindOf(ofBedrock), decoded(ofBedrock.groups?.model ?? ""));
-		const ofConverse = converse.exec(pathname)?.groups?.model;
-		if (ofConverse !== undefined) return toBedrock("passed", decoded(ofConverse));
 	}
 	return besideBedrock.test(pathname) ? to("bedrock", "passed") : to(apiOf(pathname, headers), "passed");
 }

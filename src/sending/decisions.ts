@@ -22,7 +22,7 @@ export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed"
 export type Why = "it pays" | "the cache had expired" | "a price step or the window" | "the agent asked";
 
 export function reasonAgainst(
-	{ isHeldOut }: OpenedConversation,
+	{ isHeldOut }: Pick<OpenedConversation, "isHeldOut">,
 	isFrozen: boolean,
 	{ archive, originals }: Shared,
 ): NoDecision | undefined {
@@ -47,9 +47,12 @@ export function knownStates({ source, paired, keys }: OpenedConversation, rememb
 	});
 }
 
+/** A request with the number of its results that were sent before. */
+export type Sendable = Pick<OpenedConversation, "source" | "transcript" | "paired" | "sent">;
+
 /** Cuts of results that are new. */
 export function cutsOf(
-	opened: OpenedConversation,
+	opened: Sendable,
 	known: readonly (ResultState | undefined)[],
 	{ policy, archive, recall }: Pick<Shared, "policy" | "archive"> & Pick<HostRequest<unknown>, "recall">,
 ): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
@@ -197,7 +200,7 @@ export function changesOf(
 }
 
 /** Results that no request has had and no answer follows. Others were sent whole, also where that did not pass here. */
-export function unsentPlaces({ source, paired, sent }: OpenedConversation): number[] {
+export function unsentPlaces({ source, paired, sent }: Omit<Sendable, "transcript">): number[] {
 	const unread = firstUnread(source);
 	return paired.flatMap(({ message }, place) => (message >= unread && place >= sent ? [place] : []));
 }

@@ -6,6 +6,7 @@ import { placeholdersOf } from "../restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
 import { clearingFor } from "./clearing.ts";
 import { type Composed, compose } from "./compose.ts";
+import { composeContinued } from "./compose-continued.ts";
 import { knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, type HistoryLimits, lengthOf } from "./histories.ts";
@@ -62,9 +63,11 @@ export async function openEditing(
 }
 
 export interface Prepared<Written> {
+	/** Whether only new items came, after a history that the provider keeps. */
+	readonly isContinued?: boolean;
 	/** Its name; `undefined` before the first tool turn. */
 	readonly conversation: string | undefined;
-	/** `undefined` before the first tool turn: the request is sent as the host sent it. */
+	/** `undefined` before the first tool turn, where nothing is cut: the request is sent as the host sent it. */
 	readonly composed: Composed<Written> | undefined;
 	/** The record for the ledger. Counts the tokens, so it runs while the upstream works. */
 	readonly facts: (sent?: Sent) => Promise<RequestFacts>;
@@ -77,7 +80,13 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 	const opened = openRequest(request, editing);
 	const facts = (sent?: Sent) => factsOf({ opened, request, sent, policy: editing.policy });
 	const { conversation } = opened;
-	if (conversation === undefined) return { conversation, composed: undefined, facts, planAhead: async () => {} };
+	if (conversation === undefined) {
+		const { composed, keep } = composeContinued(opened, request, editing) ?? {};
+		const planAhead = async () => {
+			await keep?.().catch((error: unknown) => editing.onFault("archive", describe(error)));
+		};
+		return { conversation, isContinued: request.continues === true, composed, facts, planAhead };
+	}
 	if (opened.isCold && !opened.isHeldOut && !opened.branch) {
 		const plan = await planInPath(opened, request, editing);
 		const { transcript, paired, keys } = opened;
@@ -167,7 +176,8 @@ function planningOf<Written>(
 	const clears = clearingFor(request, policy, remembered) === "on";
 	const { model, terms } = request;
 	const about = { source, paired, keys, states, maskings, coldAt: new Set(coldAt) };
-	return { ...about, model, terms, policy, archive, originals, clears, tokensPerChar, isForwarded, pause };
+	const isDeadEnd = request.isDeadEnd === true;
+	return { ...about, model, terms, policy, archive, originals, clears, isDeadEnd, tokensPerChar, isForwarded, pause };
 }
 
 /** The work that the first request after a pause may wait for. */

@@ -32,6 +32,10 @@ export interface HostRequest<Written> {
 	readonly model: string | undefined;
 	/** How the agent reads an original. */
 	readonly recall: { readonly by: string } | undefined;
+	/** Whether the agent has tools, and none that reads an original. */
+	readonly isDeadEnd?: boolean | undefined;
+	/** Whether it holds only what is new, after a history that the provider keeps. */
+	readonly continues?: boolean | undefined;
 	/** False for a request that counts tokens, compacts, or is one of a batch: it gets the known states alone. */
 	readonly decides: boolean;
 	/** Whether the account is known to check the messages that reasoning is bound to. */
@@ -64,7 +68,8 @@ export function openRequest(
 	const { transcript } = source;
 	const conversation = conversationKey(transcript);
 	const at = now();
-	if (conversation === undefined) return { source, transcript, conversation, at };
+	if (conversation === undefined)
+		return { source, transcript, conversation, at, paired: pairResults(transcript), sent: 0 };
 	const branch = histories.continuedBy(conversation, transcript);
 	const remembered = memory.recall(conversation);
 	const { lastCall } = remembered;

@@ -7,7 +7,8 @@ import type { Archiving } from "../conversation/report.ts";
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
-import { readHistory } from "../masking/history.ts";
+import { isRepeatable, resultArguments } from "../masking/call-targets.ts";
+import { type ReplayHistory, readHistory } from "../masking/history.ts";
 import { editsOf } from "../masking/mask-result.ts";
 import { clearedText } from "../masking/placeholder.ts";
 import { tokenMeter } from "../operations/count.ts";
@@ -35,6 +36,8 @@ export interface Planning {
 	readonly originals: Originals;
 	/** Whether the provider clears results. */
 	readonly clears: boolean;
+	/** Whether the agent cannot read an original again. */
+	readonly isDeadEnd: boolean;
 	/** Tokens of the provider for each character that was sent, if an answer has told them. */
 	readonly tokensPerChar: number | undefined;
 	/** Whether the request has been forwarded, so that a decision counts from the next one on. */
@@ -64,9 +67,12 @@ export async function readSent(what: Planning) {
 	await pause();
 	const bindsReasoning = !clears && reasoningBinding(model) !== "none";
 	const cacheTime = { seconds: terms.prices.cache_seconds };
-	const seen = readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning });
+	const seen = keepingLost(readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning }), what);
 	await pause();
-	const history = shown === transcript || clears ? seen : readHistory({ ...common, transcript, meter, bindsReasoning });
+	const history =
+		shown === transcript || clears
+			? seen
+			: keepingLost(readHistory({ ...common, transcript, meter, bindsReasoning }), what);
 	await pause();
 	const whole = seen.messageTokens.reduce((sum, tokens) => sum + tokens, seen.surroundingTokens);
 	const total = seen.results.reduce((sum, { saves }, place) => sum - (isGone(states[place]) ? saves : 0), whole);
@@ -87,6 +93,17 @@ export async function readSent(what: Planning) {
 		steps,
 		limits: [...steps, ...budget],
 	};
+}
+
+/** Where nothing reads an original again, results stay unless the same call returns them again. */
+function keepingLost(history: ReplayHistory, { isDeadEnd, paired, source }: Planning): ReplayHistory {
+	if (!isDeadEnd) return history;
+	const given = resultArguments(source.transcript);
+	const results = history.results.map((result, place) => {
+		const call = { name: paired[place]?.call?.name, argumentsText: given[place] };
+		return isRepeatable(call) ? result : { ...result, saves: 0 };
+	});
+	return { ...history, results };
 }
 
 export type SentHistory = Awaited<ReturnType<typeof readSent>>;

@@ -64,3 +64,48 @@ describe("a conversation on Bedrock", () => {
 		expect((await statusOf(proxy)).undecided).toEqual({ signed: 6 });
 	});
 });
+
+describe("a conversation with the Converse API of Bedrock", () => {
+	const blocksOf = (turns: readonly Turn[]) => [
+		{ role: "user", content: [{ text: "Find out where each value is read." }, { cachePoint: { type: "default" } }] },
+		...turns.flatMap(({ id, command, output }) => [
+			{ role: "assistant", content: [{ toolUse: { toolUseId: id, name: "bash", input: { command } } }] },
+			{ role: "user", content: [{ toolResult: { toolUseId: id, content: [{ text: output }] } }] },
+		]),
+	];
+	const asked = (turns: readonly Turn[], operation: string) => ({
+		method: "POST",
+		path: `/model/${encodeURIComponent(model)}/${operation}`,
+		headers: { "Content-Type": "application/json", authorization: "Bearer key" },
+		body: JSON.stringify({
+			toolConfig: { tools: [{ toolSpec: { name: "bash", inputSchema: { json: { type: "object" } } } }] },
+			messages: blocksOf(turns),
+		}),
+	});
+	const usage = { inputTokens: 9, outputTokens: 1, totalTokens: 10, cacheReadInputTokens: 3_000 };
+
+	it.each(["converse", "converse-stream"])("is masked, and names the command that recalls: %s", async (operation) => {
+		const { upstream, start } = await startPlayed({ policy: early }, (_, response) => {
+			response.setHeader("Content-Type", "application/json");
+			response.end(JSON.stringify({ stopReason: "end_turn", usage }));
+		});
+		const proxy = await start({ upstreams: { bedrock: upstream.url } });
+		for (let count = 1; count <= 6; count += 1) await sendSettled(proxy, asked(turnsOf(count, 3_000), operation));
+		const { body, path } = upstream.received.at(-1) as Received;
+		expect(path).toBe(asked([], operation).path);
+		expect(String(body)).toMatch(/`palimpsest recall \w+`/);
+		expect(String(body).length).toBeLessThan(String(asked(turnsOf(6, 3_000), operation).body).length * 0.6);
+		const { conversations, undecided } = await statusOf(proxy);
+		expect(conversations[0]).toMatchObject({ model, state: "edited", cache_read_tokens: 18_000 });
+		expect(undecided).toEqual({});
+	});
+
+	it("passes to the byte if it is signed, with the reason", async () => {
+		const { upstream, start } = await startPlayed({ policy: early });
+		const proxy = await start({ upstreams: { bedrock: upstream.url } });
+		const request = asked(turnsOf(6, 3_000), "converse");
+		await sendSettled(proxy, { ...request, headers: { authorization: "AWS4-HMAC-SHA256 Credential=A/x" } });
+		expect(upstream.received[0]?.body.toString()).toBe(request.body);
+		expect((await statusOf(proxy)).undecided).toEqual({ signed: 1 });
+	});
+});

@@ -20,6 +20,7 @@ describe("how an original is read", () => {
 			{ type: "namespace", name: "mcp__palimpsest", tools: [{ type: "function", name: "recall_original" }] },
 			"recall_original",
 		],
+		["Bedrock's Converse", { toolSpec: { name: "recall_original", inputSchema: { json: {} } } }, "recall_original"],
 		["Gemini", { functionDeclarations: [{ name: "look" }, { name: "recall_original" }] }, "recall_original"],
 	])("by the tool of %s that is named like recall_original, before any shell", (_, tool, name) => {
 		expect(offered({ name: "Bash" }, tool)).toBe(name);
@@ -86,6 +87,25 @@ describe("the hint of a placeholder", () => {
 		const text = await placeholders((body) => body.replaceAll('"bash"', '"search"'));
 		expect(text).toMatch(/#\w+\]/);
 		expect(text).not.toMatch(/recall/);
+	});
+
+	it("has no placeholder where nothing can read an original and the call cannot be repeated", async () => {
+		const withCalls = (name: string, input: object) =>
+			turns.map(({ id, output }) => ({ id, output, call: { name, input } }));
+		const masked = async (name: string, input: object) => {
+			const session = await startPlayed({ policy: early });
+			const proxy = await session.start();
+			const played = withCalls(name, input);
+			for (let count = 1; count <= played.length; count += 1) {
+				const { body, ...rest } = requestOf("anthropic", played.slice(0, count) as never);
+				await sendSettled(proxy, { ...rest, body: String(body).replaceAll('"bash"', `"${name}"`) });
+			}
+			return maskedIn(session.lastBody()).length;
+		};
+		expect(await masked("create_order", { customer: 7 })).toBe(0);
+		expect(await masked("ask_expert", { question: "why" })).toBe(0);
+		expect(await masked("read_file", { path: "a.txt" })).toBeGreaterThan(3);
+		expect(await masked("fetch_page", { url: "https://a.example" })).toBeGreaterThan(3);
 	});
 
 	it("moves to the first placeholder that is left when the host rewrites the result that had it, and stays there", async () => {

@@ -66,8 +66,8 @@ describe("the route of a request", () => {
 		],
 		["POST", "/model/%E0%A4%A/invoke", "bedrock", "edited", "%E0%A4%A"],
 		["POST", "/model/m/count-tokens", "bedrock", "counted", "m"],
-		["POST", "/model/m/converse", "bedrock", "passed", "m"],
-		["POST", "/model/us.a%3A0/converse-stream", "bedrock", "passed", "us.a:0"],
+		["POST", "/model/m/converse", "bedrock", "edited", "m"],
+		["POST", "/model/us.a%3A0/converse-stream", "bedrock", "edited", "us.a:0"],
 		["GET", "/inference-profiles?type=SYSTEM_DEFINED", "bedrock", "passed", undefined],
 	])("%s %s goes to a cloud in Anthropic's form", (method, path, upstream, kind, model) => {
 		const route = routeOf({ method, path, headers: {} }, all);
