@@ -1,4 +1,5 @@
 import { aider } from "./aider.ts";
+import { claudeAgentAcp } from "./claude-agent-acp.ts";
 import { claudeCode } from "./claude-code.ts";
 import { cline } from "./cline.ts";
 import { codex } from "./codex.ts";
@@ -9,6 +10,7 @@ import { droid } from "./droid.ts";
 import { claudeDesktop, cursor, jetbrains, vscode, windsurf, zed } from "./entry-only.ts";
 import { geminiCli } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
+import { grokCli } from "./grok-cli.ts";
 import type { CommandHookHost, HookHost, Host, LaunchedProgram, PluginHost, ServerHost } from "./host.ts";
 import { kilo } from "./kilo.ts";
 import { kimiCode } from "./kimi-code.ts";
@@ -40,6 +42,8 @@ export const hosts: readonly Host[] = [
 	kilo,
 	crush,
 	droid,
+	claudeAgentAcp,
+	grokCli,
 	auggie,
 	amp,
 ];

@@ -6,8 +6,9 @@ export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_c
 export const ownCommands =
 	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 
-/** Tools that plan or hand a task on: their answers are written for the agent. Names of hosts that have hooks or plugins. */
-const leftAlone = /^(?:functions\.)?(?:todo\w*|write_?todos|update_?(?:plan|todo)\w*|task\w*|agent|plan\w*)$/i;
+/** Tools that plan: their answers are written for the agent. Names of hosts that have hooks or plugins. */
+const leftAlone =
+	/^(?:functions\.)?(?:todo\w*|write_?todos|update_?(?:plan|todo)\w*|task_?(?:create|update|list|get)|plan\w*)$/i;
 
 /** Whether a call asks for its unchanged output, such as the words of a person. */
 export function isShownWhole(toolName: string, input = ""): boolean {

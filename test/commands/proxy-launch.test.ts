@@ -141,6 +141,16 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		]);
 	});
 
+	it("leaves standard output to the protocol of a program that an editor starts", async () => {
+		const environment = await install("claude-agent-acp", asking);
+		const { text, lines } = await runCli(["launch", "claude-agent-acp"], { folder, environment });
+		expect(JSON.parse(text)).toMatchObject({
+			base: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+			arguments: [],
+		});
+		expect(lines.join("\n")).toContain("1 request");
+	});
+
 	it("passes signals on, and waits for the program to end", async () => {
 		const program = `
 			process.on("SIGTERM", () => setTimeout(() => { console.log("ended well"); process.exit(5); }, 200));

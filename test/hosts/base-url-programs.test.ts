@@ -10,6 +10,37 @@ beforeEach(async () => {
 const settings = (name: string, value: unknown) => here.settings(name, value);
 const point: typeof here.point = (...given) => here.point(...given);
 
+describe("Grok CLI", () => {
+	it("has the address of a flag, which is taken out, of the environment, of its settings, and of xAI, in this order", async () => {
+		const environment = { GROK_BASE_URL: `${origin}/v1` };
+		expect(await point("grok")).toMatchObject({ upstreams: { openai: "https://api.x.ai/v1" }, environment });
+		await settings(".grok/user-settings.json", { baseURL: "https://settings.example/v1", apiKey: "k" });
+		expect(await point("grok")).toMatchObject({ upstreams: { openai: "https://settings.example/v1" }, environment });
+		const variable = { GROK_BASE_URL: "https://shell.example" };
+		expect(await point("grok", variable)).toMatchObject({
+			upstreams: { openai: "https://shell.example" },
+			environment: { GROK_BASE_URL: origin },
+		});
+		for (const flag of [["-u", "https://flag.example/v1"], ["--base-url=https://flag.example/v1"]]) {
+			const { upstreams, ownParameters } = await point("grok", variable, [...flag, "-p", "hi"]);
+			expect([upstreams, ownParameters]).toEqual([{ openai: "https://flag.example/v1" }, ["-p", "hi"]]);
+		}
+	});
+});
+
+describe("Claude Agent for editors", () => {
+	it("is pointed as Claude Code, and refused where settings would win over the environment", async () => {
+		const pointed = await point("claude-agent-acp", { ANTHROPIC_BASE_URL: "https://gateway.example" });
+		expect(pointed).toMatchObject({
+			upstreams: { anthropic: "https://gateway.example" },
+			environment: { ANTHROPIC_BASE_URL: origin },
+			parameters: [],
+		});
+		await settings(".claude/settings.json", { env: { ANTHROPIC_BASE_URL: "https://settings.example" } });
+		await expect(point("claude-agent-acp")).rejects.toEqual(refusal(/settings of Claude Code set its address/));
+	});
+});
+
 describe("Qwen Code", () => {
 	const auth = (selectedType: string) => ({ security: { auth: { selectedType } } });
 	const provider = (id: string, baseUrl: string) => ({ id, baseUrl, envKey: "KEY" });
