@@ -2,6 +2,7 @@ import { once } from "../conversation/lists.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import type { Composed } from "./compose.ts";
 import { cutsOf, reasonAgainst, type Sendable } from "./decisions.ts";
+import { resultKeys } from "./identity.ts";
 import type { HostRequest, Shared } from "./request.ts";
 import { charsSent, type ResultState, valueEdits } from "./states.ts";
 
@@ -51,8 +52,10 @@ export function composeContinued<Written>(
 			},
 		},
 		keep: () => {
+			// It has no conversation: their texts name these results.
+			const keys = resultKeys(transcript, "");
 			const replaced = cuts.map(([place, { values, ref }]) => {
-				return { paired: paired[place] as PairedResult, values, ref, isCleared: false };
+				return { key: keys[place] as string, paired: paired[place] as PairedResult, values, ref };
 			});
 			return shared.originals.keep(source.document, replaced);
 		},

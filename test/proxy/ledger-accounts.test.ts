@@ -90,7 +90,7 @@ it("the figures have requests that pass unread: signed ones, threads, and those 
 	expect(lines[0]?.model).toContain("claude-haiku-5-5");
 });
 
-it("the figures have requests of Bedrock's Converse, which pass unread", async () => {
+it("the figures have requests of Bedrock's Converse, also without a conversation", async () => {
 	const folder = join(await scratchFolder(), "figures");
 	const usage = { inputTokens: 3, cacheReadInputTokens: 4_000, cacheWriteInputTokens: 600, outputTokens: 10 };
 	const session = await startPlayed({ figures: openFigures({ keep: "all", folder }) }, ({ path }, response) => {
