@@ -81,6 +81,7 @@ export interface LiveStatus {
 	readonly frozen_conversations: number;
 	readonly unknown_usage: number;
 	readonly unknown_usage_fields: readonly string[];
+	readonly unasked: Readonly<Record<"requests" | "billed" | "usd", number>>;
 	readonly kept_warm: Readonly<Record<"pings" | "billed" | "usd" | "failed", number>>;
 	readonly edited: LiveSums;
 	readonly held_out: LiveSums;
@@ -212,7 +213,16 @@ export const reasonName = (reason: string): string => reasons[reason] ?? inWords
 
 /** The figures of the proxy as a whole, with their names: refusals, faults and pings, and the requests that no sum has. */
 export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
-	const { requests, faults, undecided, undecided_last: last, kept_warm: pings, held_out: heldOut, edited } = status;
+	const {
+		requests,
+		faults,
+		undecided,
+		undecided_last: last,
+		kept_warm: pings,
+		held_out: heldOut,
+		edited,
+		unasked,
+	} = status;
 	const undecidedText = Object.entries(undecided).map(
 		([reason, count]) => `${reasonName(reason)}: ${formatCount(count)}, last ${timeOf(last[reason] ?? 0)}`,
 	);
@@ -231,6 +241,7 @@ export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 		["Without new decisions", undecidedText.join("; ") || "none"],
 		["Refused, sent again", `${requests.sent_again === 0 ? "none" : formatCount(requests.sent_again)}${frozenText}`],
 		["Faults", faultText.join(", ") || "none"],
+		...(unasked.requests > 0 ? [["Without cache_control", unaskedText(unasked)] as const] : []),
 		["Pings", pingsText(pings)],
 		["Held out", heldOut.requests === 0 ? "none" : heldText],
 		["Other requests", passed.join(", ") || "none"],
@@ -254,6 +265,12 @@ export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 
 function row(count: number, name: string, text: (requests: string) => string): [] | [readonly [string, string]] {
 	return count === 0 ? [] : [[name, text(counted(count, "request"))]];
+}
+
+/** What a program pays more that does not ask for the cache of a Claude model. */
+export function unaskedText({ requests, billed, usd }: LiveStatus["unasked"]): string {
+	const cost = usd > 0 ? `$${usd.toFixed(2)}` : `${formatCount(billed)} tokens`;
+	return `${counted(requests, "request")} without cache_control, which a Claude model needs to cache: ${cost} more than with it`;
 }
 
 function pingsText({ pings, billed, usd, failed }: LiveStatus["kept_warm"]): string {

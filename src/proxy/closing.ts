@@ -1,4 +1,5 @@
 import type { Pointing } from "../hosts/host.ts";
+import { unaskedText } from "../pages/live-data.ts";
 import { counted, formatCount } from "../pages/replay-data.ts";
 import type { ProxyTotals } from "./ledger.ts";
 import { frozenText, keptWarmText, undecidedText, unknownUsageText } from "./ledger-text.ts";
@@ -49,7 +50,7 @@ function figures(totals: ProxyTotals): string[] {
 
 /** What kept the figures from being better. */
 function reservations(totals: ProxyTotals): string[] {
-	const { uncachedRequests, estimated, cut, threads, unread, failed, undecided, frozen, keptWarm } = totals;
+	const { uncachedRequests, estimated, cut, threads, unread, failed, undecided, frozen, keptWarm, unasked } = totals;
 	return [
 		...(estimated > 0
 			? [`${counted(estimated, "request")} estimated, without a saving: the upstream reports no usage`]
@@ -59,6 +60,7 @@ function reservations(totals: ProxyTotals): string[] {
 		...(uncachedRequests > 0
 			? [`${formatCount(uncachedRequests)} without a cache: the upstream reports no cached tokens`]
 			: []),
+		...(unasked.requests > 0 ? [unaskedText(unasked)] : []),
 		...(threads > 0 ? [`${counted(threads, "thread")} of new messages alone, which cannot be edited`] : []),
 		...(unread > 0 ? [`${counted(unread, "request")} in an encoding that cannot be read`] : []),
 		...(failed > 0 ? [`${counted(failed, "request")} without a good answer of the upstream`] : []),

@@ -79,6 +79,7 @@ export function liveStatus(conversations: readonly LiveConversation[], own: Part
 		frozen_conversations: 1,
 		unknown_usage: 0,
 		unknown_usage_fields: [],
+		unasked: { requests: 0, billed: 0, usd: 0 },
 		kept_warm: { pings: 2, billed: 6_018, usd: 0.018, failed: 0 },
 		edited: { ...edited, ratio: edited.billed_unedited > 0 ? edited.billed / edited.billed_unedited : 1 },
 		held_out: noSums,

@@ -72,6 +72,15 @@ describe("the closing line", () => {
 		);
 	});
 
+	it("says what a program pays that asks for no cache", async () => {
+		const proxy = await startProxyTo("http://127.0.0.1:9");
+		const bill = { asked: 4, requests: 4, billed: 900, billedUnedited: 1_000, untoldBilled: 0, untoldRequests: 0 };
+		const totals = { ...proxy.totals(), ...bill, unasked: { requests: 3, billed: 90_000, usd: 0.27 } };
+		expect(closingText(totals, { address: proxy.url })).toContain(
+			", 3 requests without cache_control, which a Claude model needs to cache: $0.27 more than with it;",
+		);
+	});
+
 	it("counts pings that keep a cache warm as a cost", async () => {
 		const proxy = await startProxyTo("http://127.0.0.1:9");
 		const bill = { asked: 4, requests: 4, billed: 900, billedUnedited: 1_000, untoldBilled: 0, untoldRequests: 0 };

@@ -197,3 +197,24 @@ it("a ledger without requests claims no bill", () => {
 	expect(closing(ledger)).toMatch(/^no request passed the proxy at http/);
 	expect(billText(ledger.status().edited)).toBe("0");
 });
+
+it.each([
+	["never asks for a cache", /,\s*"cache_control": \{\s*"type": "ephemeral"\s*\}/g, true],
+	["asks for one", /never/g, false],
+])("the ledger tells what a program pays more that %s", async (_, taken, pays) => {
+	const input = 5_000;
+	const upstream = await startUpstream((_, response) => {
+		response.writeHead(200, { "Content-Type": "application/json" });
+		response.end(JSON.stringify({ type: "message", content: [], usage: { input_tokens: input, output_tokens: 7 } }));
+	});
+	const proxy = await startProxyTo(upstream.url);
+	for (const count of [4, 5, 6]) {
+		const { body, ...rest } = requestOf("anthropic", turnsOf(count, 1_000));
+		await sendSettled(proxy, { ...rest, body: String(body).replaceAll(taken, "") });
+	}
+	const { requests, billed, usd } = proxy.totals().unasked;
+	expect([requests, usd > 0]).toEqual(pays ? [2, true] : [0, false]);
+	// Two of three requests could read most of their input at a tenth of its price.
+	if (pays) expect(billed / (2 * input)).toBeGreaterThan(0.4);
+	expect(billed / (2 * input)).toBeLessThan(0.9);
+});
