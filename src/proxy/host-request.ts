@@ -14,8 +14,7 @@ import { offersTools, recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
 
 export const formatsOfApi = {
-	// The clouds have this API, and Bedrock one of its own.
-	anthropic: ["anthropic-messages", "bedrock-converse"],
+	anthropic: ["anthropic-messages"],
 	openai: ["openai-chat", "openai-responses"],
 	gemini: ["gemini"],
 } as const;
