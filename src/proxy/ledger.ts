@@ -1,6 +1,7 @@
 import type { Cleared } from "../billing/read-usage.ts";
 import { withAdded } from "../billing/ruler.ts";
 import type { CacheTerms } from "../billing/terms.ts";
+import { countUnasked, type Unasked } from "../billing/unasked-cache.ts";
 import { billUnedited, estimatedBill, tokensOf } from "../billing/unedited-bill.ts";
 import {
 	dollarsOf,
@@ -41,8 +42,7 @@ export interface ProxyTotals {
 	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
 	/** Conversations that once got no new decisions after a refusal. */
 	readonly frozen: number;
-	/** What requests without a `cache_control` cost more than with one, where only that lets the provider cache. */
-	readonly unasked: { readonly requests: number; readonly billed: number; readonly usd: number };
+	readonly unasked: Unasked;
 	readonly keptWarm: KeptWarm;
 	/** The number of all requests, and of those that got no answer. */
 	readonly asked: number;
@@ -60,10 +60,7 @@ export interface ProxyTotals {
 	readonly threads: number;
 }
 
-/**
- * `signed`: the request has a signature or a digest of its body, and passed unread. `kept_by_provider`: it holds new items alone, so
- * only these can be cut.
- */
+/** `signed`: with a signature or a digest of its body, it passed unread. `kept_by_provider`: it holds new items alone. */
 export type Undecided = NoDecision | "signed" | "kept_by_provider";
 
 /** Pings that keep caches warm. They are in no other figure. */
@@ -109,7 +106,7 @@ export function createLedger({
 	const entered = (): void => {
 		for (const listener of [...listeners]) listener();
 	};
-	const unasked = { requests: 0, billed: 0, usd: 0 };
+	const unasked = countUnasked();
 	const keptWarm = { pings: 0, billed: 0, usd: 0, failed: 0 };
 	const unknownFields = new Set<string>();
 	let unknownUsage = 0;
@@ -243,13 +240,7 @@ export function createLedger({
 			const moreOutput =
 				usage && prompt ? outputBill(usage, terms, promptTokens(prompt) + leftOut) - outputBill(usage, terms) : 0;
 			const saved = dollarsOf(billedUnedited - billed + moreOutput, terms);
-			const whole = prompt ? promptTokens(prompt) : 0;
-			const more = pricedWithoutCache(raw.repeated, { whole, terms, idle: facts.prompt.idle });
-			if (more > 0) {
-				unasked.requests += 1;
-				unasked.billed += more;
-				unasked.usd += dollarsOf(more, terms) ?? 0;
-			}
+			unasked.enter(raw.repeated, { whole: prompt ? promptTokens(prompt) : 0, terms, idle: facts.prompt.idle });
 			const usdUnedited = isTold && usd !== undefined && saved !== undefined ? usd + saved : undefined;
 			const sums = {
 				requests: 1,
@@ -331,7 +322,7 @@ export function createLedger({
 				reasoningLeftOut: edited.reasoning_left_out + held_out.reasoning_left_out,
 				undecided: { ...undecided },
 				frozen,
-				unasked: { ...unasked },
+				unasked: unasked.sums(),
 				keptWarm: { ...keptWarm },
 				asked: counts.requests,
 				failed: counts.failed,
@@ -361,8 +352,7 @@ export function createLedger({
 				/** Conversations that once got no new decisions after a refusal. */
 				frozen_conversations: frozen,
 				/** Pings that keep caches warm, and their bill, which is in no other figure. */
-				/** What requests without a `cache_control` cost more than with one. */
-				unasked: { ...unasked, billed: Math.round(unasked.billed), usd: shownDollars(unasked.usd) },
+				unasked: unasked.sums(),
 				kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed), usd: shownDollars(keptWarm.usd) },
 				/** Requests that passed unread, and whose answer told no usage: they are in no other figure. */
 				unknown_usage: unknownUsage,
@@ -393,20 +383,6 @@ export function createLedger({
 			};
 		},
 	};
-}
-
-const shortestLifetimeMs = 5 * 60_000;
-
-/** What a request costs more since its program asks for no cache, in prices of an input token; 0 if it could not be read again. */
-function pricedWithoutCache(
-	repeated: number,
-	about: { readonly whole: number; readonly terms: CacheTerms; readonly idle: number | undefined },
-): number {
-	const { whole, terms, idle = 0 } = about;
-	if (terms.caching !== "not_asked" || whole === 0 || idle > shortestLifetimeMs) return 0;
-	const { prices, reads, writes } = terms;
-	const read = Math.min(repeated, whole);
-	return read * (prices.input - reads) - (whole - read) * (writes.minutes - prices.input);
 }
 
 export type ProxyStatus = ReturnType<Ledger["status"]>;
