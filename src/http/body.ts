@@ -3,7 +3,13 @@ import { Readable } from "node:stream";
 
 /** A body that has arrived whole counts as held until it is released. */
 type ArrivedBody =
-	| { readonly kind: "whole"; readonly bytes: Buffer; readonly release: () => void }
+	| {
+			readonly kind: "whole";
+			readonly bytes: Buffer;
+			/** Counts more bytes as held with it, and says whether they have room. If not, nothing is counted. */
+			readonly hold: (bytes: number) => boolean;
+			readonly release: () => void;
+	  }
 	| {
 			/** `no_room`: all bodies together pass their limit, and this one is the largest that still arrives. */
 			readonly kind: "too_large" | "no_room" | "tiny_pieces";
@@ -51,7 +57,13 @@ export function createBodyHold({ bytesOfOne, bytesOfAll, endsTinyPieces = false 
 			};
 			const onEnd = (): void => {
 				leave();
-				resolve({ kind: "whole", bytes: chunks.bytes(), release });
+				const hold = (more: number): boolean => {
+					if (held + more > bytesOfAll) return false;
+					held += more;
+					charged += more;
+					return true;
+				};
+				resolve({ kind: "whole", bytes: chunks.bytes(), hold, release });
 			};
 			const onLeft = (cause?: Error): void => {
 				leave();

@@ -48,7 +48,7 @@ interface Exchange extends Serving {
 }
 
 type AskedWhole = Omit<Asked, "body"> & {
-	readonly body: { readonly bytes: Buffer };
+	readonly body: { readonly bytes: Buffer; readonly hold: (bytes: number) => boolean };
 	readonly headers: IncomingHttpHeaders;
 };
 
@@ -91,11 +91,11 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	if (typeof prepared === "object" && "batch" in prepared) return exchangeBatch(prepared.batch, asked, exchange);
 	if (prepared === "thread" && refusesThreads) return answer(response, 400, threadRefusal);
 	if (prepared === "thread") ledger.count("threads");
-	if (prepared === "as_sent" || prepared === "thread")
+	if (typeof prepared === "string")
 		return pass(
-			{ ...asked, body: { ...asked.body, decoded: false } },
+			{ ...asked, body: { bytes: asked.body.bytes, decoded: false } },
 			exchange,
-			prepared === "thread" ? prepared : undefined,
+			prepared === "as_sent" ? undefined : prepared,
 		);
 	const { composed } = prepared;
 	if (prepared.isContinued) ledger.withoutDecision("kept_by_provider");
@@ -147,13 +147,13 @@ async function exchangeBatch(batch: string, asked: AskedWhole, exchange: Exchang
 	}
 	await heldAnswer(answer);
 	exchange.ledger.count("sent_again");
-	return pass({ ...asked, body: { ...asked.body, decoded: false } }, exchange);
+	return pass({ ...asked, body: { bytes: asked.body.bytes, decoded: false } }, exchange);
 }
 
 async function prepareOrPass(
 	asked: AskedWhole,
 	exchange: Exchange,
-): Promise<Prepared<string> | "as_sent" | "thread" | { readonly batch: string }> {
+): Promise<Prepared<string> | "as_sent" | "thread" | "large" | { readonly batch: string }> {
 	const { route, editing, accounts, upstream, recallCommand } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
@@ -164,6 +164,7 @@ async function prepareOrPass(
 			recallCommand: archive && policy.archive.recall_hint ? recallCommand : undefined,
 			termsOf: (body) => termsOf(body, route, exchange),
 			isEnforced: route.api === "anthropic" && accounts.isEnforced(upstream.origin, asked.headers),
+			hold: asked.body.hold,
 		});
 		if (read.kind === "conversation") return await prepare(read.request, editing);
 		if (read.kind === "batch") {

@@ -171,9 +171,10 @@ export async function heldAnswer(answer: IncomingMessage) {
 	}
 	const { statusCode, statusMessage, rawHeaders, headers, headersDistinct } = answer;
 	const body = chunks.bytes();
+	const decoded = await decodeBody(body, headers["content-encoding"], mostHeldBytes);
 	return {
 		headers,
-		text: ((await decodeBody(body, headers["content-encoding"], mostHeldBytes)) ?? body).toString("utf8"),
+		text: (typeof decoded === "string" ? body : decoded).toString("utf8"),
 		/** The same answer. */
 		again(): IncomingMessage {
 			return Object.assign(Readable.from([body]), {

@@ -8,7 +8,7 @@ import { readJsonText, type TextDocument } from "../json-text/read.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { HostRequest, WrittenEdit } from "../sending/request.ts";
-import { decodeBody } from "./body.ts";
+import { decodeInTurn } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import { offersTools, recallOffered } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
@@ -27,6 +27,7 @@ function formatsOf({ api, upstream }: Route): readonly string[] {
 /**
  * `as_sent`: it holds no conversation that may be edited, or cannot be read. `thread`: it holds only new messages. `batch`:
  * `write` gives the text with the edits of each of its requests, in their order.
+ * `large`: it is too large once decoded, alone or with the others that are held.
  */
 type ReadRequest =
 	| { readonly kind: "conversation"; readonly request: HostRequest<string> }
@@ -36,10 +37,16 @@ type ReadRequest =
 			readonly write: (edits: readonly (readonly WrittenEdit[] | undefined)[]) => string | undefined;
 	  }
 	| { readonly kind: "as_sent"; readonly problem: string | undefined }
-	| { readonly kind: "thread" };
+	| { readonly kind: "thread" | "large" };
 
-/** Decoded. A larger body passes through. */
+/** A larger body passes through. */
 export const mostEditedBytes = 64 * 1024 * 1024;
+
+/** The same for what an encoded body becomes: its bytes tell nothing of its size. Anthropic's API takes no larger requests. */
+const mostDecodedBytes = 32 * 1024 * 1024;
+
+/** The bytes of a body, its text and the values in it. */
+const copiesOfDecoded = 3;
 
 /** Other requests do not wait for all steps of reading a larger body: each takes some 3 ms a megabyte. */
 const mostBytesInTurn = 4 * 1024 * 1024;
@@ -55,13 +62,17 @@ interface ReadHow {
 	readonly recallCommand: string | undefined;
 	readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
 	readonly isEnforced: boolean;
+	/** Counts more memory for this request; `false` if that of all requests has no room. */
+	readonly hold: (bytes: number) => boolean;
 }
 
 /** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */
 export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequest> {
-	const { encoding, route, recallCommand, isEnforced } = how;
-	const decoded = encoding === undefined ? bytes : await decodeBody(bytes, encoding, mostEditedBytes);
-	if (!decoded) return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
+	const { encoding, route, recallCommand, isEnforced, hold } = how;
+	const decoded = encoding === undefined ? bytes : await decodeInTurn(bytes, encoding, mostDecodedBytes);
+	if (decoded === "unknown") return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
+	if (decoded === "too_large" || (decoded !== bytes && !hold(copiesOfDecoded * decoded.length)))
+		return { kind: "large" };
 	const isLarge = decoded.length > mostBytesInTurn;
 	if (isLarge) await othersGoOn();
 	const text = decodeText(decoded, "the request");

@@ -168,7 +168,7 @@ function isWorthAPing({ asked, terms, usage }: AnsweredRequest): boolean {
 async function pingOf({ asked, encoding, left }: Held): Promise<Asked | undefined> {
 	const { bytes, decoded } = asked.body;
 	const plain = decoded ? bytes : await decodeBody(bytes, encoding, mostBytes);
-	if (!plain) return undefined;
+	if (typeof plain === "string") return undefined;
 	const document = readJsonText(plain.toString("utf8"), "the request");
 	const { max_tokens, stream, thinking } = objectOf(document.value);
 	// The API refuses a limit below the budget of thinking.

@@ -25,9 +25,10 @@ export function createLongPieceCounter(table: TokenTable) {
 	}
 
 	function previousEnd(place: number): number {
-		let end = place - 1;
-		while (end > 0 && !has(ends, end)) end--;
-		return end;
+		let word = place >>> 5;
+		let bits = (ends[word] as number) & ((1 << (place & 31)) - 1);
+		while (bits === 0 && word > 0) bits = ends[--word] as number;
+		return bits === 0 ? 0 : (word << 5) + 31 - Math.clz32(bits);
 	}
 
 	/** The number of tokens of the piece of `length` bytes at `start`, which is not a token. */
@@ -65,10 +66,6 @@ export function createLongPieceCounter(table: TokenTable) {
 
 	/** `steps`: the tokens tried so far, of all pieces. */
 	return { count, steps: () => steps };
-}
-
-function has(places: Int32Array, place: number): boolean {
-	return (((places[place >>> 5] as number) >>> (place & 31)) & 1) !== 0;
 }
 
 function flip(places: Int32Array, place: number): void {
@@ -148,6 +145,9 @@ function prefixSlot(view: DataView, start: number): number {
 	return Math.imul(view.getInt32(start, true), 0x9e3779b1) >>> (32 - prefixBits);
 }
 
+const pairShift = 18;
+const knownPairs = 1 << (32 - pairShift);
+
 /**
  * Rank of the next token; -1 if none may follow. Undoes the merges of both tokens, the last one first, and checks each
  * time whether the parts that touch would have been merged earlier.
@@ -178,9 +178,17 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 		return (secondParts[rank] as number) - 1;
 	}
 
+	// A run of one character asks for the same few pairs again and again. Each slot has both tokens + 1 and the answer.
+	const known = new Int32Array(3 * knownPairs);
+
 	function findNeighbour(view: DataView, place: number, before: number, longest: number): number {
+		const slot = 3 * (Math.imul(before ^ Math.imul(longest, 0x9e3779b1), 0x85ebca6b) >>> pairShift);
+		if (known[slot] === before + 1 && known[slot + 1] === longest + 1) return known[slot + 2] as number;
 		let token = longest;
 		while (token >= 0 && !mayTouch(view, place, before, token)) token = within(token);
+		known[slot] = before + 1;
+		known[slot + 1] = longest + 1;
+		known[slot + 2] = token;
 		return token;
 	}
 

@@ -7,9 +7,11 @@ import { characterEdge, countOf } from "./head-tail.ts";
 const longestWholeLine = 1_000;
 const longestPiece = 320;
 
+const carriageReturn = 13;
+
 /**
- * The units of a text. A unit is kept or omitted as one: a line without its line feed, the text between two carriage
- * returns (a state of a progress bar), or a piece of a line over 1 000 characters. Ranges are half-open and in order.
+ * The units of a text. A unit is kept or omitted as one: a line without its line feed, the text up to a carriage return and
+ * those that follow it at once (a state of a progress bar), or a piece of a line over 1 000 characters. Ranges are half-open and in order.
  */
 export interface Units {
 	readonly chars: number;
@@ -81,6 +83,7 @@ export function textUnits(
 		let stretch = at;
 		// The carriage return of a line's own CR LF is part of the line.
 		for (let found = returnFrom(stretch); found < to - 1; found = returnFrom(stretch)) {
+			while (found < to - 2 && text.charCodeAt(found + 1) === carriageReturn) found += 1;
 			add(stretch, found + 1);
 			stretch = found + 1;
 		}

@@ -70,6 +70,7 @@ export const proxyBodies: Target = {
 		const sendOnce = async (body: string): Promise<string | undefined> => {
 			const read = await readRequest(Buffer.from(body), {
 				encoding: undefined,
+				hold: () => true,
 				route: { upstream: api, api, kind },
 				policy,
 				recallCommand: "palimpsest recall",

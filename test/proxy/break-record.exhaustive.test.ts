@@ -40,6 +40,7 @@ it.each([
 			const start = performance.now();
 			const read = await readRequest(bytes, {
 				encoding: undefined,
+				hold: () => true,
 				route,
 				policy,
 				recallCommand: undefined,

@@ -167,3 +167,9 @@ describe("escape sequences", () => {
 		}
 	});
 });
+
+it("are few where carriage returns alone follow one another, and none of the text is lost", () => {
+	const { count, end } = textUnits(`10 %${"\r".repeat(900)}20 %\r\r\n${"\r".repeat(900)}`);
+	expect(count).toBe(5);
+	expect(Array.from({ length: count }, (_, unit) => end[unit])).toEqual([904, 909, 910, 1_810, 1_811]);
+});
