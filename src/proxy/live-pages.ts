@@ -11,6 +11,7 @@ import { hasPageKey, type ProxyKeys, pageCookie, proofOf } from "./keys.ts";
 import type { Ledger, ProxyStatus } from "./ledger.ts";
 import { billText, frozenText, keptWarmText, undecidedText, unknownUsageText } from "./ledger-text.ts";
 import type { ProxyMetrics } from "./metrics.ts";
+import { isOwnUser } from "./peer.ts";
 
 const base = "/palimpsest/";
 
@@ -91,7 +92,9 @@ export function livePages({
 			return answer(200, "application/json", `${JSON.stringify(health)}\n`);
 		}
 		const port = socket.localPort ?? 0;
-		if (!hasPageKey({ headers: request.headers, query, port }, keys)) {
+		// Figures without texts are open to programs of this user, but not to what a browser of this user has open.
+		const isForPrograms = (rest === "status" || rest === "metrics") && !isOfBrowser(request);
+		if (!hasPageKey({ headers: request.headers, query, port }, keys) && !(isForPrograms && (await isOwnUser(socket)))) {
 			const error = "Expected the key of this page. `palimpsest proxy status` prints the address that has it.";
 			const [type, body] = rest === "status" ? ["application/json", JSON.stringify({ error })] : ["text/plain", error];
 			return answer(401, type, `${body}\n`, { "WWW-Authenticate": 'Bearer realm="palimpsest"' });
@@ -138,6 +141,11 @@ export function livePages({
 			await Promise.all(sent);
 		},
 	};
+}
+
+/** Browsers send one of these with each request (Fetch Metadata; RFC 6454). */
+function isOfBrowser({ headers }: Pick<IncomingMessage, "headers">): boolean {
+	return headers.origin !== undefined || Object.keys(headers).some((name) => name.startsWith("sec-fetch-"));
 }
 
 const longestWait = 30;

@@ -183,7 +183,7 @@ describe("palimpsest doctor", () => {
 
 	it("prints lines for people", async () => {
 		const { text } = await runHere(["doctor", ...free], { folder, environment });
-		expect(text.split("\n").filter((line) => /^(ok|warning|FAILED) /.test(line))).toHaveLength(6);
+		expect(text.split("\n").filter((line) => /^(ok|warning|FAILED) /.test(line))).toHaveLength(7);
 	});
 
 	it("reports a Node.js that is too old", async () => {

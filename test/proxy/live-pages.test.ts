@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
@@ -170,7 +172,7 @@ describe("the key of the pages", () => {
 	const pages = ["/palimpsest/", "/palimpsest/status", "/palimpsest/originals/nothing", "/palimpsest/metrics"];
 
 	async function statusFrom(url: string, path: string, headers: Readonly<Record<string, string>> = {}) {
-		return (await send(url, { path, headers })).status;
+		return (await send(url, { path, headers: { "Sec-Fetch-Site": "none", ...headers } })).status;
 	}
 
 	it.each(pages)("is asked for by %s, and a wrong one opens nothing", async (path) => {
@@ -200,9 +202,30 @@ describe("the key of the pages", () => {
 	it("is new for each proxy that is given none", async () => {
 		const [one, other] = await Promise.all([1, 2].map(() => startProxyTo("http://127.0.0.1:9", { keys: undefined })));
 		for (const { url } of [one, other] as { url: string }[])
-			expect((await sendOwn(url, { path: "/palimpsest/status" })).status).toBe(401);
+			expect((await sendOwn(url, { path: "/palimpsest/" })).status).toBe(401);
 		expect(createKeys().page).not.toBe(createKeys().page);
 	});
+
+	it.runIf(process.platform === "linux")(
+		"is not asked for by the figures, where a program of the same user asks",
+		async () => {
+			const proxy = await startProxyTo("http://127.0.0.1:9", { metrics: true });
+			const asked = pages.map(async (path) => (await send(proxy.url, { path })).status);
+			expect(await Promise.all(asked)).toEqual([401, 200, 401, 200]);
+			expect((await send(proxy.url, { path: "/palimpsest/status", headers: { Origin: proxy.url } })).status).toBe(401);
+		},
+	);
+
+	it.runIf(process.platform === "linux" && process.getuid?.() === 0)(
+		"is asked for by all of them, where another user asks",
+		async () => {
+			const proxy = await startProxyTo("http://127.0.0.1:9", { metrics: true });
+			const ask = `for (const path of ${JSON.stringify(pages)}) process.stdout.write((await fetch("${proxy.url}" + path)).status + " ")`;
+			const nobody = { uid: 65_534, gid: 65_534, cwd: "/", env: {} };
+			const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", ask], nobody);
+			expect(stdout).toBe("401 401 401 401 ");
+		},
+	);
 
 	it("is needed by no request to a model, and by no question whether the proxy runs", async () => {
 		const upstream = await startUpstream();
