@@ -5,7 +5,7 @@ import { compactConversation } from "../operations/compact.ts";
 import { type SummarySource, strategyOfCall } from "../operations/compaction-request.ts";
 import { countingWords } from "../operations/count.ts";
 import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
-import { maskConversation } from "../operations/mask.ts";
+import { maskConversation, notesOnWindow } from "../operations/mask.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import {
@@ -33,6 +33,7 @@ export async function mask(file: string, options: EditOptions & IdleOptions): Pr
 	say(
 		`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens (${countingWords(report)})`,
 	);
+	for (const note of notesOnWindow(policy)) say(note);
 }
 
 /** `palimpsest guard FILE`. The exit code is 3 if the result does not fit. */

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { structuredPatch } from "diff";
 import { archivePlace, nameForPrograms } from "../archive/open.ts";
-import { withoutCredentials } from "../errors.ts";
+import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
 import { hookTarget, withHook, withoutHook } from "../hosts/hooks.ts";
 import type { HookHost, PluginHost, ServerHost } from "../hosts/host.ts";
@@ -95,6 +95,10 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 	const { preset, locale, archive, local, dryRun } = options;
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
+	if (files.every((file) => !existsSync(file))) {
+		const message = `${host.title} has no servers yet: there is no ${files.join(" or ")}. Add a server there first.`;
+		throw new PalimpsestError("unreadable_file", message);
+	}
 	if (preset !== undefined && !presetNames.some((known) => known === preset))
 		refuseUnknown("--preset", preset, presetNames);
 	const named = archive === undefined ? undefined : archiveFor(archive, options);
@@ -123,7 +127,7 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 async function changeStatusLine(
 	name: string,
 	{ project = false, dryRun }: InstallOptions,
-	how: { readonly change: (text: string | undefined) => string | undefined; readonly done: string },
+	how: { readonly change: (text: string | undefined) => string | undefined; readonly done: Done },
 ): Promise<void> {
 	if (name !== "claude-code")
 		refuseUsage("expected --statusline with claude-code: no other host runs a program for its line");
@@ -153,10 +157,13 @@ export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookI
 	process.stdout.write(withHook(undefined, hookTarget(hookHost("opencode"), how)));
 }
 
+/** The words for a change. */
+type Done = `installed${string}` | `uninstalled${string}`;
+
 function changeHook(
 	host: HookHost,
 	{ project = false, maxChars = usualHookChars, locale, dryRun }: HookInstallOptions,
-	{ change, done }: { readonly change: typeof withHook | typeof withoutHook; readonly done: string },
+	{ change, done }: { readonly change: typeof withHook | typeof withoutHook; readonly done: Done },
 ): Promise<boolean> {
 	const target = hookTarget(host, { isForProject: project, mostChars: maxChars, locale: checkLocale(locale) });
 	return changeFiles({ files: [target.file], change: (text) => change(text, target), dryRun, done });
@@ -167,7 +174,7 @@ async function changeFiles(what: {
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined, file: string) => string | undefined;
 	readonly dryRun: boolean | undefined;
-	readonly done: string;
+	readonly done: Done;
 }): Promise<boolean> {
 	const { files, dryRun, done } = what;
 	const planned = await Promise.all(
@@ -178,7 +185,8 @@ async function changeFiles(what: {
 		if (before === after) say(`${file}: nothing to change`);
 		else {
 			show(`${shownName(file)}\n${lineDifference(before, after)}`);
-			const backup = dryRun ? undefined : await carryOutChange(file, change);
+			const isRemoval = done.startsWith("uninstalled");
+			const backup = dryRun ? undefined : await carryOutChange(file, { ...change, isRemoval });
 			const kept = backup === undefined ? "" : `; the old file is ${backup}`;
 			if (dryRun) say("nothing was written (--dry-run)");
 			else say(`${done}${files.length > 1 ? ` in ${file}` : ""}${kept}`);

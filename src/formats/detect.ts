@@ -291,33 +291,22 @@ function checkExplained({ title }: Format, { read, all }: Explained): void {
 	);
 }
 
-/** Number of formats that an error explains in full. It names the others, with the message that does not fit. */
-const mostExplained = 3;
-
 function explain(located: LocatedMessages): string {
 	const { messages } = located;
 	// Of formats that fail at the same message, the user more likely means the plainer one.
-	const failed = formats
+	const held = heldConversations(messages, located.base);
+	if (messages.length > 1 && held.length >= messages.length) return tellSeveral(held);
+	const [nearest] = formats
 		.toReversed()
 		.flatMap((format) => {
 			const fit = format.probe(located);
 			return fit.fit === "none" ? [{ format, ...fit }] : [];
 		})
 		.sort((a, b) => b.message - a.message);
-	const nearest = failed
-		.slice(0, mostExplained)
-		.map(
-			({ format, message, expected }) => `- ${format.looksFor}: message ${message} does not fit, expected ${expected}`,
-		);
-	const others = failed.slice(mostExplained).map(({ format, message }) => `${format.title} (message ${message})`);
-	const held = heldConversations(messages, located.base);
-	if (messages.length > 1 && held.length >= messages.length) return tellSeveral(held);
-	return [
-		`The ${messages.length} messages fit no format. Looked for:`,
-		...nearest,
-		`- and for ${others.join(", ")}.`,
-		"Messages are numbered from 0.",
-	].join("\n");
+	const first = `The ${messages.length} messages fit no format`;
+	if (!nearest) return `${first}.`;
+	const { format, message, expected } = nearest;
+	return `${first}. The nearest is ${format.looksFor}: message ${message} (counted from 0) does not fit, expected ${expected}.`;
 }
 
 /** The first shape that fits wins, so stricter shapes come first. */

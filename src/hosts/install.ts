@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
-import { chmod, constants, copyFile, mkdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { chmod, constants, copyFile, mkdir, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { stringify } from "smol-toml";
@@ -159,12 +159,20 @@ async function readIfThere(file: string): Promise<Buffer | undefined> {
 	}
 }
 
-/** Writes all or nothing, and keeps permissions and links. Returns the path of a copy. Throws `unwritable_file`. */
-export async function carryOutChange(file: string, change: Awaited<ReturnType<typeof planChange>>) {
-	const { before, after } = change;
+/**
+ * Writes all or nothing, and keeps permissions and links. Returns the path of a copy; there is none where a removal makes
+ * the file as it was before, and the copies of that go too. Throws `unwritable_file`.
+ */
+export async function carryOutChange(
+	file: string,
+	change: Awaited<ReturnType<typeof planChange>> & { readonly isRemoval?: boolean },
+) {
+	const { before, after, isRemoval = false } = change;
 	try {
 		const target = await realpath(file).catch(() => file);
-		const backup = before === undefined || after === undefined ? undefined : await keepCopy(target);
+		const same = isRemoval && after !== undefined ? await copiesOf(target, after) : [];
+		const isKept = before !== undefined && after !== undefined && same.length === 0;
+		const backup = isKept ? await keepCopy(target) : undefined;
 		if (after === undefined) {
 			await rm(target, { force: true });
 			return undefined;
@@ -173,6 +181,7 @@ export async function carryOutChange(file: string, change: Awaited<ReturnType<ty
 		const mode = before === undefined ? undefined : (await stat(target)).mode & 0o777;
 		await writeNewFile({ file: target, text: after, overwrite: true });
 		if (mode !== undefined) await chmod(target, mode);
+		for (const copy of same) await rm(copy, { force: true });
 		return backup;
 	} catch (cause) {
 		const { code } = cause as NodeJS.ErrnoException;
@@ -180,11 +189,25 @@ export async function carryOutChange(file: string, change: Awaited<ReturnType<ty
 	}
 }
 
+function copyName(file: string, number: number): string {
+	return `${file}.before-palimpsest${number === 1 ? "" : `-${number}`}`;
+}
+
+/** The copies of a file that hold `text`. */
+async function copiesOf(file: string, text: string): Promise<string[]> {
+	const names: readonly string[] = await readdir(path.dirname(file)).catch(() => []);
+	const copies = names
+		.map((_, index) => copyName(file, index + 1))
+		.filter((copy) => names.includes(path.basename(copy)));
+	const texts = await Promise.all(copies.map((copy) => readIfThere(copy).catch(() => undefined)));
+	return copies.filter((_, index) => texts[index]?.equals(Buffer.from(text)));
+}
+
 /** Copies a file into its own folder, under the first name that is free or holds the same bytes. */
 async function keepCopy(file: string): Promise<string> {
 	const bytes = await readFile(file);
 	for (let number = 1; ; number += 1) {
-		const copy = `${file}.before-palimpsest${number === 1 ? "" : `-${number}`}`;
+		const copy = copyName(file, number);
 		try {
 			await copyFile(file, copy, constants.COPYFILE_EXCL);
 			return copy;

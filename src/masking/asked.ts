@@ -22,8 +22,13 @@ export interface AskedCall {
 }
 
 /** The first words of our server's answer to such a call. It stays so where nothing replaces it. */
-export const unseenAnswer =
-	"This answer has not passed a proxy or plugin of Palimpsest, so nothing was looked up or masked.";
+export const unseenAnswer = "Nothing was masked: this conversation does not pass a Palimpsest proxy or plugin";
+
+/** With the words of earlier versions, which sessions still hold. */
+const unseenAnswers = [
+	unseenAnswer,
+	"This answer has not passed a proxy or plugin of Palimpsest, so nothing was looked up or masked.",
+];
 
 /** By default, the results of the last turn before the call stay. */
 const usualKeepTurns = 1;
@@ -34,7 +39,7 @@ const named = /(?:^|[^a-z0-9])(?<tool>mask_conversation|guard_context)$/i;
 export function askedCalls({ messages }: Transcript, paired: readonly PairedResult[]): readonly AskedCall[] {
 	return paired.flatMap(({ result, call, caller }, place): AskedCall[] => {
 		const tool = call && named.exec(call.name ?? "")?.groups?.tool?.toLowerCase();
-		if (tool === undefined || caller === undefined || !resultText(result).includes(unseenAnswer)) return [];
+		if (tool === undefined || caller === undefined || !isUnseen(resultText(result))) return [];
 		const message = messages[caller];
 		const given = message && call && readArguments(callArguments(message)[message.calls.indexOf(call)]);
 		if (!given || given.messages !== undefined || given.path !== undefined) return [];
@@ -52,6 +57,10 @@ export function askedCalls({ messages }: Transcript, paired: readonly PairedResu
 			},
 		];
 	});
+}
+
+function isUnseen(text: string): boolean {
+	return unseenAnswers.some((words) => text.includes(words));
 }
 
 /** The part of a `ReplayResult` that says whether it stays. */

@@ -65,15 +65,15 @@ export async function answerForItself(
 		throw new PalimpsestError("invalid_argument", `Expected ${misplaced.join(", ")} only ${expected}.`);
 	}
 	if (!isOwn) return undefined;
-	const text = `${unseenAnswer}\n${adviceWith(await findProxy?.())}`;
+	const text = `${unseenAnswer}${adviceWith(await findProxy?.())}`;
 	return { report: { note: text }, [beside]: { text } };
 }
 
 function adviceWith(proxy: string | undefined): string {
-	if (proxy === "plugin") return "The plugin in this program did not answer: its log says why.";
-	const start = "Start the agent program with `palimpsest launch PROGRAM`";
-	if (proxy === undefined) return `${start}, or give a conversation as \`messages\` or \`path\`.`;
-	return `A proxy runs${loopback.test(proxy) ? ` at ${proxy}` : ""}, and this conversation does not pass it. ${start}.`;
+	if (proxy === "plugin") return "; the plugin in this program did not answer, and its log says why.";
+	const start = "start the agent program with `palimpsest launch PROGRAM`";
+	if (proxy === undefined) return `; ${start}, or give \`messages\` or \`path\`.`;
+	return `, though one runs${loopback.test(proxy) ? ` at ${proxy}` : ""}; ${start}.`;
 }
 
 const loopback = /^http:\/\/127\.0\.0\.1:\d{1,5}$/;

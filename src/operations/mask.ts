@@ -43,5 +43,13 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	const { done, outcome } = await concludePlan(request, opened, { plan: edits, measurement, estimate, momentOf });
 	const cost = { measurement, prices: pricesNow(transcript, prices, idleSeconds), scale: estimate.scale };
 	const economics = economicsOf(done, cost);
-	return { ...outcome, report: { ...outcome.report, kept: { ...kept }, economics } };
+	const notes = [...outcome.report.notes, ...notesOnWindow(policy)];
+	return { ...outcome, report: { ...outcome.report, notes, kept: { ...kept }, economics } };
+}
+
+/** Why a window of no turns masks nothing. */
+export function notesOnWindow({ mask }: Pick<MaskRequest["policy"], "mask">): readonly string[] {
+	if (!mask.enabled || mask.window_turns > 0) return [];
+	const least = "It is the number of latest tool turns whose results stay: at least 1 for masking.";
+	return [`mask.window_turns = ${mask.window_turns} masks nothing. ${least}`];
 }

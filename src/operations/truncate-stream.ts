@@ -297,15 +297,16 @@ function wordingOf(
 	const behind = `${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
 	const changed = (notice: string) => `${before}${notice.slice(1, -1)}${behind}`;
 	const [notice, whole, html] = [changed(notices.notice), changed(notices.whole), changed(notices.html)];
-	// Used if not even the reference has room.
 	const short = `${before}${notices.short.slice(1)}`;
-	const archived = { archived: notice, wholeArchived: whole, htmlArchived: html, shortArchived: short };
+	const shortArchived = `${before}${locales[locale].archived.notices.short.slice(1)}`;
+	const archived = { archived: notice, wholeArchived: whole, htmlArchived: html, shortArchived };
 	return { ...notices, notice, whole, html, short, ...archived };
 }
 
 export function longestShortNotice(locale: LocaleName): string {
 	const ending = { exitCode: 143, signal: "SIGTERM", durationMs: 1e8 };
-	const notice = fillTemplate(wordingOf(locale, undefined, ending).short, { omitted_chars: 1e12 });
+	const ref = "0".repeat(12);
+	const notice = fillTemplate(wordingOf(locale, undefined, ending).shortArchived, { omitted_chars: 1e12, ref });
 	// JSON stays JSON.
 	return JSON.stringify({ _truncated: notice });
 }

@@ -142,7 +142,7 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 	});
 
 	for (const tool of askingTools) {
-		const content = [{ type: "text", text: unseenAnswer }];
+		const content = [{ type: "text", text: `${unseenAnswer}.` }];
 		pi.registerTool({ ...tool, execute: async () => ({ content, details: {} }) });
 	}
 }

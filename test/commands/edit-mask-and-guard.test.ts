@@ -60,6 +60,11 @@ describe("mask", () => {
 		expect(report).toMatchObject({ changed: true, masked_tool_results: 2 });
 	});
 
+	it("says of a window of no turns that it masks nothing", async () => {
+		const { lines } = await run(["mask", "-", "--set", "mask.window_turns=0"], JSON.stringify(messages));
+		expect(lines.at(-1)).toContain("mask.window_turns = 0 masks nothing.");
+	});
+
 	it("prints a conversation that it cannot shrink unchanged", async () => {
 		const { code, text, lines } = await run(["mask", "-"], "[]");
 		expect([code, text]).toEqual([0, "[]"]);

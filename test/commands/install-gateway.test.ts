@@ -49,6 +49,11 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		expect(await readFile(file, "utf8")).toBe(text);
 	});
 
+	it("refuses a host whose file is not there, and names the file", async () => {
+		const { code, lines } = await run("install", "claude-desktop", "--gateway");
+		expect([code, lines]).toEqual([1, [expect.stringContaining(`there is no ${file}.`)]]);
+	});
+
 	it("leaves an entry that cannot be changed, changes the others, and reads a file with a byte order mark", async () => {
 		const odd = { command: "x", args: "y" };
 		await writeFile(file, `\uFEFF${entered({ odd, small })}`);

@@ -54,22 +54,32 @@ describe("palimpsest install", () => {
 		await writeFile(file, commented);
 		await run("install", "claude-code", "--project");
 		const installed = await readFile(file, "utf8");
-		const uninstalled = await run("uninstall", "claude-code", "--project");
-		expect(uninstalled.lines.join()).toContain(`the old file is ${file}.before-palimpsest-2`);
-		for (let times = 0; times < 2; times += 1) {
-			await run("install", "claude-code", "--project");
-			await run("uninstall", "claude-code", "--project");
-		}
-		expect(await copies()).toEqual([".mcp.json.before-palimpsest", ".mcp.json.before-palimpsest-2"]);
-		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
-		expect(await readFile(`${file}.before-palimpsest-2`, "utf8")).toBe(installed);
-		await run("install", "claude-code", "--project");
 		await run("install", "claude-code", "--project", "--preset", "context-guard");
+		expect(await copies()).toEqual([".mcp.json.before-palimpsest", ".mcp.json.before-palimpsest-2"]);
+		expect(await readFile(`${file}.before-palimpsest-2`, "utf8")).toBe(installed);
+		await writeFile(file, commented);
+		await run("install", "claude-code", "--project");
+		expect(await copies()).toHaveLength(2);
 		await writeFile(file, "{}");
 		await run("install", "claude-code", "--project");
 		expect(await copies()).toHaveLength(3);
 		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
 		expect(await readFile(`${file}.before-palimpsest-3`, "utf8")).toBe("{}");
+	});
+
+	it("removes a backup where uninstalling makes the file the same as it, and no other", async () => {
+		const file = join(folder, ".mcp.json");
+		const copies = async () => (await readdir(folder)).filter((name) => name.includes("before-palimpsest")).toSorted();
+		await writeFile(file, commented);
+		await run("install", "claude-code", "--project");
+		const uninstalled = await run("uninstall", "claude-code", "--project");
+		expect(uninstalled.lines.join()).not.toContain("the old file");
+		expect([await copies(), await readFile(file, "utf8")]).toEqual([[], commented]);
+		await run("install", "claude-code", "--project");
+		await writeFile(file, (await readFile(file, "utf8")).replace("// mine", "// changed since"));
+		await run("uninstall", "claude-code", "--project");
+		expect(await copies()).toHaveLength(2);
+		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
 	});
 
 	it("refuses a file that is not UTF-8, which it would write back changed", async () => {

@@ -46,6 +46,11 @@ describe("a command run through palimpsest", () => {
 		expect(text).toBe(Array.from({ length: 2_000 }, (_, index) => `${index}\n`).join(""));
 	});
 
+	it("names the reference of its output where room is short", async () => {
+		const { text } = await run(["--max-tokens", "200", ...node("for (let i = 0; i < 5000; i += 1) console.log(i)")]);
+		expect(text.split("\n", 1)[0]).toMatch(/, ref=[0-9a-z]{12}\]$/);
+	});
+
 	it("gets a long output shortened, under a line with exit code, time and reference", async () => {
 		const program =
 			"for (let i = 1; i < 9000; i += 1) console.log(i === 5000 ? 'FAIL it adds' : 'ok ' + i); process.exitCode = 3";
@@ -129,7 +134,7 @@ describe("a command run through palimpsest", () => {
 			new RegExp(`Expected ${option} .* smallest that works here is (\\d+)`).exec(lines.join("\n")) ?? [];
 		expect(await run([option, least, ...program])).toMatchObject({
 			code: 3,
-			text: expect.stringMatching(/^\[Exit code 3 after \d+\.\d s\. shortened: \d+ characters left out\]/),
+			text: expect.stringMatching(/^\[Exit code 3 after \d+\.\d s\. shortened: \d+ characters left out, ref=\w{12}\]/),
 		});
 		expect((await run([option, `${Number(least) - 1}`, ...program])).code).toBe(1);
 	});

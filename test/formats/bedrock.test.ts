@@ -90,7 +90,7 @@ describe("AWS Bedrock Converse", () => {
 		["a block that is not an object", user("x")],
 	])("does not match %s", (_, message) => {
 		expect(() => read(assistant(call("a")), message)).toThrow(
-			/AWS Bedrock Converse messages .*: message 1 does not fit/,
+			/AWS Bedrock Converse messages .*: message 1 \(counted from 0\) does not fit/,
 		);
 	});
 

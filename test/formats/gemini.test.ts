@@ -220,7 +220,9 @@ describe("Google Gemini: contents", () => {
 		[{ role: "user", parts: ["x"] }],
 		[{ role: "user" }],
 	])("does not match %j", (content) => {
-		expect(() => read(user("Go."), content)).toThrow(/Google Gemini contents .*: message 1 does not fit/);
+		expect(() => read(user("Go."), content)).toThrow(
+			/Google Gemini contents .*: message 1 \(counted from 0\) does not fit/,
+		);
 	});
 });
 

@@ -261,6 +261,6 @@ describe("OpenAI Responses: format detection", () => {
 		[{ role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] }],
 		[{ role: "user", parts: [{ text: "x" }] }],
 	])("does not match %j", (item) => {
-		expect(() => read(call("a"), item)).toThrow(/OpenAI Responses items .*: message 1 does not fit/);
+		expect(() => read(call("a"), item)).toThrow(/OpenAI Responses items .*: message 1 \(counted from 0\) does not fit/);
 	});
 });

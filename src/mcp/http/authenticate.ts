@@ -260,7 +260,8 @@ function readText(path: string): string {
 		return readFileSync(path, "utf8");
 	} catch (cause) {
 		const { code = "unknown error" } = cause as NodeJS.ErrnoException;
-		throw new PalimpsestError("unreadable_file", `Cannot read the tokens file ${path} (${code}).`, { cause });
+		const reason = code === "ENOENT" ? "there is no such file" : code;
+		throw new PalimpsestError("unreadable_file", `Cannot read the tokens file ${path}: ${reason}.`, { cause });
 	}
 }
 
