@@ -38,7 +38,7 @@ export interface RecordedBreak {
 }
 
 export interface RecordedBreaks {
-	/** Calls with a usage; 0 if the provider never read from its cache. */
+	/** Calls with a usage that are no copies; 0 if the provider never read from its cache. */
 	readonly calls: number;
 	readonly breaks: readonly RecordedBreak[];
 }
@@ -51,9 +51,9 @@ const errorShare = 0.02;
 /**
  * Finds the calls of a session that read less from the cache than the call before, and says why by what its file records. A
  * cause counts only if it explains that so little was read. What no record explains is `unknown`, such as a system prompt that
- * changed: most files do not hold it.
+ * changed: most files do not hold it. Calls before the message `ownStart` are copies, which another session counts.
  */
-export function recordedBreaks(source: ReadConversation, cacheSeconds: number): RecordedBreaks {
+export function recordedBreaks(source: ReadConversation, cacheSeconds: number, ownStart = 0): RecordedBreaks {
 	const { transcript } = source;
 	const calls = callsOf(transcript, cacheSeconds);
 	if (calls.length < 2 || calls.every(({ usage }) => usage.cachedTokens === 0)) return { calls: 0, breaks: [] };
@@ -61,14 +61,14 @@ export function recordedBreaks(source: ReadConversation, cacheSeconds: number): 
 	const inTurns = once(() => callsInTurns(calls));
 	const breaks = calls.flatMap((now, index): RecordedBreak[] => {
 		const before = calls[index - 1];
-		if (!before || !isBreak(before.usage, now)) return [];
+		if (!before || now.message < ownStart || !isBreak(before.usage, now)) return [];
 		const turn = calls[before.turn] as Call;
 		const between = { before, now, next: calls[index + 1], first: calls[0] as Call, turn };
 		const { cause, detail, servers = [] } = causeOf(between, events.get(now.message) ?? [], { inTurns, transcript });
 		const tokens = Math.min(before.usage.inputTokens, now.usage.inputTokens) - now.usage.cachedTokens;
 		return [{ call: index + 1, cause, detail, tokens, usd: dollarsOf(tokens, now.usage), servers }];
 	});
-	return { calls: calls.length, breaks };
+	return { calls: calls.filter(({ message }) => message >= ownStart).length, breaks };
 }
 
 interface Call {

@@ -3,6 +3,7 @@ import { PalimpsestError } from "../errors.ts";
 import { sumBreaks } from "../figures/break-sums.ts";
 import { readConversation } from "../formats/detect.ts";
 import { modelOnRecord } from "../formats/model.ts";
+import { startCopiedCalls } from "../operations/copied-calls.ts";
 import { ratesOfSession } from "../operations/replay-rates.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { whole } from "../operations/window-words.ts";
@@ -34,18 +35,25 @@ interface Session {
 export async function replayBreaks(names: readonly string[], options: BreaksOptions): Promise<void> {
 	const { policy } = await commandConfig(options);
 	const sessions: Session[] = [];
+	const copiedCalls = startCopiedCalls();
+	let copied = 0;
 	const countOf = await addFiles(names, async (file) => {
 		const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
 		const source = readConversation(conversation, policy.mask.observations);
 		const { prices } = await ratesOfSession(modelOnRecord(source), policy.prices);
-		const { calls, breaks } = recordedBreaks(source, prices.cache_seconds);
-		if (calls === 0) return "uncached";
+		const { messages } = source.transcript;
+		const ownStart = copiedCalls.add(source.transcript);
+		const ofCopies = messages.slice(0, ownStart).filter(({ usage }) => usage).length;
+		const { calls, breaks } = recordedBreaks(source, prices.cache_seconds, ownStart);
+		copied += ofCopies;
+		if (calls === 0) return ofCopies === 0 ? "uncached" : "copied";
 		sessions.push({ file, format: source.transcript.format, calls, breaks });
 		return "added";
 	});
 	const leftOut = leftOutText([
 		[countOf("unreadable"), "file", "that cannot be read as a conversation"],
 		[countOf("uncached"), "conversation", "without tokens read from a cache"],
+		[copied, "call", "that another file has too"],
 	]);
 	if (sessions.length === 0)
 		throw new PalimpsestError(

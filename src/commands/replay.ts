@@ -67,9 +67,11 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 		}
 		return isLong ? "added" : "short";
 	});
+	const copied = replays[0]?.replay.copied() ?? 0;
 	const leftOut = leftOutText([
 		[countOf("unreadable"), "file", "that cannot be read as a conversation"],
 		[countOf("short"), "conversation", "of too few tool turns"],
+		[comparesPolicies ? copied : 0, "call", "that another file has too"],
 	]);
 	const reports = replays.map(({ name = "", replay }) => ({
 		model: name,

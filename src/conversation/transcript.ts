@@ -125,6 +125,8 @@ export interface Message {
 	readonly endTime?: number;
 	/** The usage of the LLM call that this message answers. */
 	readonly usage?: CallUsage;
+	/** The provider's id of that call, if the record has it: copies of a session keep it. */
+	readonly answerId?: string;
 }
 
 export interface Transcript {

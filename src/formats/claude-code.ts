@@ -133,7 +133,12 @@ function readRecord({ index, record, message }: SpeechRecord, base: Path, callVa
 	const draft = readAnthropicMessage({ role, ...message }, [...path, "message"], [path]);
 	joinThinking(draft, message, path);
 	draft.setTime(timeAt(record, "timestamp"));
-	if (draft.role === "assistant") draft.setUsage(anthropicUsage(message));
+	if (draft.role === "assistant") {
+		draft.setUsage(anthropicUsage(message));
+		const id = stringAt(message, "id");
+		// Some endpoints give no id of the request.
+		if (id) draft.answerId = JSON.stringify([id, stringAt(record, "requestId") ?? null]);
+	}
 	const [first] = draft.results;
 	if (!first) return draft;
 	// A record has one copy for all its results. Claude Code writes one result into each record.

@@ -33,6 +33,7 @@ export class MessageDraft implements Message {
 	declare time?: number;
 	declare endTime?: number;
 	declare usage?: CallUsage;
+	declare answerId?: string;
 
 	constructor(role: Role, ...paths: Path[]) {
 		this.role = role;

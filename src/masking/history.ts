@@ -44,6 +44,8 @@ export interface ReplayHistory {
 	readonly reasoning?: BoundReasoning | undefined;
 	/** Present if results were cut as they arrived. */
 	readonly cut?: CutOnArrival | undefined;
+	/** How many of the first calls are copies, which the bill of another conversation has; by default none. */
+	readonly copied?: number | undefined;
 }
 
 /** What the results of a history were before they were cut. */

@@ -27,6 +27,7 @@ import { rivalSchedule } from "../replaying/rivals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
+import { startCopiedCalls } from "./copied-calls.ts";
 import { asSent, tokenMeter } from "./count.ts";
 import { maskConversation } from "./mask.ts";
 import { type Arrived, arrivesWhole, startArrivals } from "./replay-arrival.ts";
@@ -49,10 +50,15 @@ interface ReplaySettings {
 export async function startReplay(settings: ReplaySettings) {
 	const { policy, minTurns = 0, mostSeries = 0 } = settings;
 	const sessions: ReplayedSession[] = [];
+	const copiedCalls = startCopiedCalls();
+	let copied = 0;
 	let drawn: readonly { readonly dollars: number | undefined; readonly series: readonly ReplaySeries[] }[] = [];
 
 	return {
-		/** Returns false if the conversation has too few tool turns. Throws as masking does. */
+		/**
+		 * Calls that a conversation before it has are not billed again. Returns false if the conversation has too few tool turns.
+		 * Throws as masking does.
+		 */
 		async add({ file, conversation }: { readonly file: string; readonly conversation: unknown }): Promise<boolean> {
 			const source = readConversation(conversation, policy.mask.observations);
 			if (toolTurns(source.transcript).length < minTurns) return false;
@@ -62,9 +68,11 @@ export async function startReplay(settings: ReplaySettings) {
 			const { meter, estimate } = await tokenMeter(policy, model);
 			const { factor } = estimate.scale;
 			const { transcript, requestOverhead } = asSent(source, { model });
+			const ownStart = copiedCalls.add(source.transcript);
 			const replayed = replayConversation(
 				{
 					transcript,
+					ownStart,
 					arrivedUnder: startArrivals(source),
 					meter,
 					factor,
@@ -85,6 +93,7 @@ export async function startReplay(settings: ReplaySettings) {
 			};
 			const totals = replayed.map((one) => [one.policy.name, one.totals] as const);
 			const { dollars } = rates;
+			copied += replayed[0]?.copied ?? 0;
 			sessions.push({ file, masking, totals, pricing: pricingFigures(rates), dollars });
 			if (mostSeries > 0) {
 				const series = replayed.map((one) => ({ file, policy: one.policy.name, ...one.series() }));
@@ -93,6 +102,8 @@ export async function startReplay(settings: ReplaySettings) {
 			return true;
 		},
 		report: () => reportOfSessions(sessions),
+		/** Calls that were left out, since a conversation before has them. */
+		copied: () => copied,
 		series(): ReplaySeries[] {
 			const unit = unitOf(sessions);
 			return drawn.flatMap(({ dollars = 1, series }) =>
@@ -132,6 +143,8 @@ async function windowTokensOf(source: ReadConversation, settings: ReplaySettings
 
 interface ConversationToReplay {
 	readonly transcript: Transcript;
+	/** The message behind its copied calls. */
+	readonly ownStart: number;
 	readonly arrivedUnder: (policy: Policy) => Arrived | undefined;
 	readonly meter: TokenMeter;
 	/** Tokens of the model for each token that the meter counts. */
@@ -164,7 +177,8 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const bill = meterSchedule(history, schedule, prices);
 		const costs = bill.calls.map((call) => rates.costOf(call) + rates.costOfOutput(call.redone ?? 0, call.input));
 		const billedOutput = output.map((tokens, call) => rates.costOfOutput(tokens, bill.calls[call]?.input ?? 0));
-		return { ...bill, costs, billed: sumOf(costs), outputTokens: sumOf(output), billedOutput: sumOf(billedOutput) };
+		const own = (values: readonly number[]) => sumOf(values.slice(history.copied));
+		return { ...bill, costs, billed: own(costs), outputTokens: own(output), billedOutput: own(billedOutput) };
 	}
 	/** Penalties and prices are in the unit of the bills. */
 	const penalties = penaltiesInTokens.map((tokens) => tokens * conversation.rates.costOf({ input: 1, cached: 0 }));
@@ -185,7 +199,8 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
 	const step = Math.min(...prices.steps.map(({ over }) => over));
 	const overStep = (calls: readonly CallTokens[]) => calls.filter(({ input }) => input > step).length;
-	const rawOverStep = overStep(raw.calls);
+	const { copied = 0 } = whole.billed;
+	const rawOverStep = overStep(raw.calls.slice(copied));
 
 	function billWithFaults(one: ReplayedPolicy, histories: Histories) {
 		const schedule = scheduleOf(one, histories);
@@ -209,11 +224,13 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		const histories = isCleared ? { ...own, billed: { ...own.billed, reasoning: undefined } } : own;
 		const { billed: history } = histories;
 		const { schedule, ...bill } = billWithFaults(one, histories);
-		const { calls, costs, ...figures } = bill;
+		const { calls: all, costs, ...figures } = bill;
+		const calls = all.slice(copied);
 		const pauses = pausesOf(history.transcript, history.calls, prices.cache_seconds);
 		const worstOf = (bill: number) => (raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill / raw.billed);
 		return {
 			policy: one,
+			copied,
 			totals: {
 				...figures,
 				conversations: 1,
@@ -237,8 +254,8 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 			series() {
 				let billed = 0;
 				return {
-					context: contextByPart(history, schedule, prices.thinking_redone).map(rounded),
-					billed: costs.map((cost) => {
+					context: contextByPart(history, schedule, prices.thinking_redone).slice(copied).map(rounded),
+					billed: costs.slice(copied).map((cost) => {
 						billed += cost;
 						return billed;
 					}),
@@ -285,7 +302,7 @@ function startHistories(conversation: ConversationToReplay, cacheSeconds: number
 		const key = JSON.stringify(how);
 		const found = known.get(key);
 		if (found) return found;
-		const counted = readHistory({
+		const read = readHistory({
 			transcript,
 			policy: policy.mask,
 			media: policy.media,
@@ -297,6 +314,7 @@ function startHistories(conversation: ConversationToReplay, cacheSeconds: number
 			cacheTime: { seconds: cacheSeconds },
 			bindsReasoning,
 		});
+		const counted = { ...read, copied: read.calls.filter((message) => message < conversation.ownStart).length };
 		const whole = arrived && historiesUnder(arrivingWhole(policy));
 		const cut = (of: "counted" | "billed") => (whole ? { cut: { whole: whole[of], hides: arrived.hides } } : {});
 		const surroundingTokens = counted.surroundingTokens + requestOverhead;

@@ -82,27 +82,39 @@ function walkSchedule(history: ReplayHistory, schedule: Schedule, thinkingRedone
 	const calls: (CallTokens & { readonly unmasked: number })[] = [];
 	const due = groupBy(history.results.keys(), (place) => schedule[place]);
 	due.delete(Number.POSITIVE_INFINITY);
+	const start = ownStart(history);
+	let leftOutBefore = 0;
 	walk(history, {
 		beforeAnswer(index) {
 			for (const place of due.get(index) ?? []) view.mask(place);
 		},
 		call() {
+			if (calls.length === history.copied) leftOutBefore = view.leftOut();
 			const unmasked = view.unmasked();
 			calls.push({ ...view.call(), unmasked });
 		},
 		append: view.append,
 	});
-	const maskedResults = Array.from(due.values()).reduce((sum, places) => sum + places.length, 0);
-	return { calls, maskedResults, leftOut: view.leftOut() };
+	const maskedResults = Array.from(due).reduce(
+		(sum, [at, places]) => sum + ((at as number) < start ? 0 : places.length),
+		0,
+	);
+	return { calls, maskedResults, leftOut: view.leftOut() - leftOutBefore };
 }
 
-/** The calls of a history under a schedule and their sums. Tokens are unscaled. */
+/** The message from which the calls of a history are not copies. */
+function ownStart({ calls, copied = 0, transcript }: ReplayHistory): number {
+	return copied === 0 ? 0 : (calls[copied] ?? transcript.messages.length);
+}
+
+/** The calls of a history under a schedule, and the sums of those that are not copied. Tokens are unscaled. */
 export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices: Prices) {
 	const { calls: walked, maskedResults, leftOut } = walkSchedule(history, schedule, prices.thinking_redone);
 	const calls = walked.map(({ unmasked: _, ...call }): CallTokens => call);
-	const inputTokens = calls.reduce((sum, call) => sum + call.input, 0);
-	const cachedTokens = calls.reduce((sum, call) => sum + call.cached, 0);
-	const redone = calls.reduce((sum, call) => sum + (call.redone ?? 0), 0);
+	const own = calls.slice(history.copied);
+	const inputTokens = own.reduce((sum, call) => sum + call.input, 0);
+	const cachedTokens = own.reduce((sum, call) => sum + call.cached, 0);
+	const redone = own.reduce((sum, call) => sum + (call.redone ?? 0), 0);
 	const billedInput = cachedTokens * prices.cache_read + (inputTokens - cachedTokens) * prices.cache_write;
 	return {
 		calls,
@@ -110,10 +122,10 @@ export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices
 		cachedTokens,
 		/** With the output of reasoning that is produced once more. */
 		billed: billedInput + redone * prices.output,
-		peakTokens: calls.reduce((most, call) => Math.max(most, call.input), 0),
+		peakTokens: own.reduce((most, call) => Math.max(most, call.input), 0),
 		maskedResults,
 		reasoning: {
-			recorded: history.reasoning?.tokens.reduce((sum, tokens) => sum + tokens, 0) ?? 0,
+			recorded: history.reasoning?.tokens.slice(ownStart(history)).reduce((sum, tokens) => sum + tokens, 0) ?? 0,
 			/** Invalid by the end. */
 			leftOut,
 			redone,

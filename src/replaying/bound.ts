@@ -56,25 +56,27 @@ interface Relaxation {
 }
 
 function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
-	const { calls, cold, results, messageTokens, surroundingTokens } = history;
+	const { calls, cold, results, messageTokens, surroundingTokens, copied = 0 } = history;
 	const { write } = prices;
 	const read = Math.min(prices.read, write);
 	const before = [surroundingTokens];
 	for (const tokens of messageTokens) before.push((before.at(-1) as number) + tokens);
 	/** The price of a token that is in each call from one on, without the call that first has it. */
 	const carried = [0];
-	for (const message of calls.toReversed()) {
-		carried.unshift((carried[0] as number) + (cold[message] === 1 ? write : read));
+	for (let call = calls.length - 1; call >= 0; call -= 1) {
+		const price = cold[calls[call] as number] === 1 ? write : read;
+		carried.unshift((carried[0] as number) + (call < copied ? 0 : price));
 	}
 	const whole = calls.reduce((sum, end, call) => {
 		const added = (before[end] as number) - (call === 0 ? 0 : (before[calls[call - 1] as number] as number));
-		return sum + added * (write + (carried[call + 1] as number));
+		return sum + added * ((call < copied ? 0 : write) + (carried[call + 1] as number));
 	}, 0);
 
 	const maskableFrom = callsAfter(history).map((first, place) => {
 		return (results[place] as ReplayResult).saves > 0 ? Math.min(first + 1, calls.length) : calls.length;
 	});
-	const uses = usesOf(history, maskableFrom);
+	// A copied call may recall a result at no cost.
+	const uses = usesOf(history, maskableFrom).filter(({ recalls }) => recalls.every((call) => call >= copied));
 	const wholes = wholeResults(history);
 	const usedAt = results.map(() => new Set<number>());
 	for (const { call, shownBy } of uses) for (const place of shownBy) (usedAt[place] as Set<number>).add(call);
@@ -91,7 +93,7 @@ function relaxationOf(history: ReplayHistory, prices: TokenPrices): Relaxation {
 		return Array.from(moments)
 			.sort((a, b) => a - b)
 			.map((call) => {
-				const broken = nextCold[call] === call ? 0 : rewritten(place, calls[call - 1] as number);
+				const broken = call < copied || nextCold[call] === call ? 0 : rewritten(place, calls[call - 1] as number);
 				return { from: call, saves: saves * (carried[call] as number) - (write - read) * broken };
 			});
 	});

@@ -46,16 +46,17 @@ export function meterFaults(
 			const { input: own, cached, redone = 0 } = view.call();
 			const copied = tokensOf(copies);
 			const input = own + copied;
-			billed += costOf({ input, cached: cached + copied });
-			if (redone > 0) billed += costOfOutput(redone, input);
+			const isOwn = call >= (history.copied ?? 0);
+			if (isOwn) billed += costOf({ input, cached: cached + copied });
+			if (isOwn && redone > 0) billed += costOfOutput(redone, input);
 			const recalled = missingResults(needed[call] as (readonly number[])[], { copies, results }).map((place) => {
 				return { place, call, tokens: (results[place] as ReplayResult).tokens };
 			});
-			if (recalled.length > 0) {
+			copies.push(...recalled);
+			if (isOwn && recalled.length > 0) {
 				faults += 1;
 				billed += costOfOutput(outputOfRecall, input);
 				billed += costOf({ input: input + tokensOf(recalled), cached: input });
-				copies.push(...recalled);
 			}
 			call += 1;
 		},

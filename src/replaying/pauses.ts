@@ -40,7 +40,7 @@ interface Bill {
  * given moments, from which it decides again: where the cache is kept, masking is not free.
  */
 export function meterPauses(
-	{ calls: moments, cold }: Pick<ReplayHistory, "calls" | "cold">,
+	{ calls: moments, cold, copied = 0 }: Pick<ReplayHistory, "calls" | "cold" | "copied">,
 	what: {
 		/** As `pausesOf` returns them. */
 		readonly pauses: readonly Pause[];
@@ -51,24 +51,25 @@ export function meterPauses(
 ): PauseTotals {
 	const { pauses, bill, billWith, rates } = what;
 	const isTimed = pauses.some(({ seconds }) => seconds > 0);
-	const expired = moments.flatMap((moment, call) => (cold[moment] === 1 ? [call] : []));
+	const expired = moments.flatMap((moment, call) => (call >= copied && cold[moment] === 1 ? [call] : []));
 	const warm = keptWarm(moments, what);
 	const inputOf = (call: number) => warm.calls[call]?.input ?? 0;
-	const pings = moments.flatMap((moment, call) =>
-		Array<number>(pingsBefore(pauses[moment] as Pause, inputOf(call - 1))).fill(inputOf(call - 1)),
-	);
+	const pings = moments.flatMap((moment, call) => {
+		const count = call < copied ? 0 : pingsBefore(pauses[moment] as Pause, inputOf(call - 1));
+		return Array<number>(count).fill(inputOf(call - 1));
+	});
 	const last = inputOf(moments.length - 1);
 	const stays = { seconds: Number.POSITIVE_INFINITY, lifetime: 1 };
 	const costOf = (tokens: number) => rates.costOf({ input: tokens, cached: tokens }) + rates.costOfOutput(1, tokens);
 	return {
-		timedCalls: isTimed ? moments.length : 0,
+		timedCalls: isTimed ? moments.length - copied : 0,
 		expiredCalls: expired.length,
 		billedExpired: expired.reduce((sum, call) => sum + (bill.costs[call] as number), 0),
 		billedForever:
 			expired.length === 0 ? bill.billedWithFaults : billWith(new Uint8Array(cold.length)).billedWithFaults,
 		billedKeptWarm: pings.reduce((sum, tokens) => sum + costOf(tokens), warm.billedWithFaults),
 		pings: pings.length,
-		billedAtEnd: isTimed ? pingsBefore(stays, last) * costOf(last) : 0,
+		billedAtEnd: isTimed && moments.length > copied ? pingsBefore(stays, last) * costOf(last) : 0,
 	};
 }
 

@@ -41,11 +41,11 @@ export interface RecallCount {
 	readonly inDigest: number;
 }
 
-/** Counts the strings of `findUses`, and those in view of their LLM call. A part of a digest's item does not count. */
+/** Counts the strings of `findUses` in calls that are not copied, and those in view of their LLM call. A part of a digest's item does not count. */
 export function measureRecall(history: ReplayHistory, schedule: Schedule) {
-	const { calls, results } = history;
+	const { calls, results, copied = 0 } = history;
 	const countOf = (kind: "identifiers" | "lines"): RecallCount => {
-		const used = usesByCall(history, kind);
+		const used = usesByCall(history, kind).filter(({ call }) => call >= copied);
 		const isInView = ({ call, shownBy }: UseByCall) =>
 			shownBy.some((place) => (schedule[place] as number) > (calls[call] as number));
 		const masked = used.filter((use) => !isInView(use));

@@ -15,6 +15,7 @@ function rollout(
 		readonly minutes: number;
 		readonly effort?: string;
 	}[],
+	said = "Done.",
 ) {
 	let time = start;
 	let total = 0;
@@ -30,7 +31,7 @@ function rollout(
 				record("event_msg", { type: "task_started" }),
 				record("turn_context", { model: "gpt-5", effort }),
 				text("input_text", "user", `Task ${turn}.`),
-				text("output_text", "assistant", "Done."),
+				text("output_text", "assistant", said),
 				record("event_msg", {
 					type: "token_count",
 					info: {
@@ -91,4 +92,21 @@ it("replay --breaks refuses files in which no tokens were read from a cache", as
 	const { code, lines } = await runHere(["replay", "plain.json", "--breaks"], { folder });
 	expect(code).not.toBe(0);
 	expect(lines.join("\n")).toContain("No conversation with cache reads: left out 1 conversation without");
+});
+
+it("replay --breaks counts the calls that a fork copied from its session once", async () => {
+	const folder = await scratchFolder();
+	const parent = [
+		{ input: 20_000, read: 2_432, minutes: 0 },
+		{ input: 22_000, read: 19_968, minutes: 1 },
+		{ input: 24_000, read: 2_432, minutes: 90 },
+	];
+	const fork = [...parent, { input: 26_000, read: 2_432, minutes: 90 }, { input: 28_000, read: 25_984, minutes: 1 }];
+	for (const [name, turns] of Object.entries({ "1-fork": fork, "2-parent": parent, "3-fork-again": fork })) {
+		const records = rollout(turns, "All parts are built, and none fails. ".repeat(8));
+		await writeFile(join(folder, `${name}.jsonl`), records.map((one) => JSON.stringify(one)).join("\n"));
+	}
+	const { text, code, lines } = await runHere(["replay", folder, "--breaks"], { folder });
+	expect([code, lines]).toEqual([0, ["palimpsest: left out 8 calls that another file has too"]]);
+	expect(text).toMatch(/^codex-rollout +1 +5 +2 +100 %$/m);
 });

@@ -26,7 +26,7 @@ function conversation(turns: number, back: number): ChatMessage[] {
 	);
 	const words = outputs.map((_, turn) => {
 		const earlier = turn - 1 - ((turn * back) % 9);
-		return earlier >= 0 && turn % 2 === 0 ? `I take\n${lineOf(earlier, turn % 5)}` : `Step ${turn}.`;
+		return earlier >= 0 && turn % 2 === 0 ? `I take\n${lineOf(earlier, turn % 5)}` : `Step ${turn} of ${turns}.`;
 	});
 	return turnsOf(outputs, words) as ChatMessage[];
 }
