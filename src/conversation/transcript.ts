@@ -82,6 +82,8 @@ export interface ToolResult {
 	/** Copies of the text next to the message. They are not sent. */
 	readonly copies: readonly TextNode[];
 	readonly media: readonly MediaNode[];
+	/** Copies of the data of its media next to the message. They are not sent. */
+	readonly mediaCopies?: readonly TextNode[];
 	/** Paths of values equal to the one with the result, in a session with repeated records: they get the same edits. */
 	readonly repeats?: readonly Path[];
 	readonly isError: boolean | undefined;
@@ -152,9 +154,13 @@ export function repeatedPlaces(result: ToolResult, path: Path): Path[] {
 }
 
 export function editablePaths(result: ToolResult): Path[] {
-	const { texts, whole, copies, media } = result;
+	const { texts, whole, copies, media, mediaCopies = [] } = result;
 	const own = [...texts, ...media, ...(whole ? [whole] : [])].map(({ path }) => path);
-	return [...own, ...copies.map(({ path }) => path), ...own.flatMap((path) => repeatedPlaces(result, path))];
+	return [
+		...own,
+		...[...copies, ...mediaCopies].map(({ path }) => path),
+		...own.flatMap((path) => repeatedPlaces(result, path)),
+	];
 }
 
 /** All text of a result, for reading (never for editing); JSON for a result that is not only text. */

@@ -283,7 +283,7 @@ function readEvent(event: JsonObject, record: JsonObject, path: Path, at: Path):
 		const read = readToolContent(event.content, content, readAnthropicMedia);
 		const copies = outputCopies({ record, path, places: at === path ? [] : [["content"]], texts: read.texts });
 		const callId = idAt(event, resultIds[type] ?? "");
-		draft.addResult({ callId, ...read, copies, isError: booleanAt(event, "is_error") });
+		draft.addResult({ callId, ...read, ...copies, isError: booleanAt(event, "is_error") });
 	} else if (type.endsWith("_use")) draft.addCall(idAt(event, "id"), stringAt(event, "name"), event.input);
 	else if (type === "user.tool_confirmation") {
 		linkTo(idAt(event, "tool_use_id"), draft);

@@ -11,6 +11,7 @@ import { readMedia } from "./media.ts";
 import { added, joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {
 	type CallValues,
+	joinCopies,
 	outputCopies,
 	type RecordTies,
 	recordChain,
@@ -144,7 +145,7 @@ function readRecord({ index, record, message }: SpeechRecord, base: Path, callVa
 	// A record has one copy for all its results. Claude Code writes one result into each record.
 	const texts = draft.results.flatMap((result) => result.texts);
 	const ofTheCall = callValues.get(first.callId ?? "");
-	draft.results[0] = { ...first, copies: outputCopies({ record, path, places: copyPlaces, texts, ofTheCall }) };
+	draft.results[0] = { ...first, ...outputCopies({ record, path, places: copyPlaces, texts, ofTheCall }) };
 	return draft;
 }
 
@@ -164,9 +165,9 @@ function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
 	draft.paths.push(...repeat.paths);
 	draft.thinking = added(draft.thinking, ...repeat.thinking.map((block) => ({ ...block, repeated: true as const })));
 	draft.results.forEach((result, index) => {
-		const copies = [...result.copies, ...(repeat.results[index]?.copies ?? [])];
+		const copies = joinCopies([result, ...repeat.results.slice(index, index + 1)]);
 		const repeats = [...(result.repeats ?? []), ...repeat.paths.map((path) => [...path, "message"])];
-		draft.results[index] = { ...result, copies, repeats };
+		draft.results[index] = { ...result, ...copies, repeats };
 	});
 }
 

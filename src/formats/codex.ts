@@ -6,7 +6,7 @@ import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } fr
 import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { isOfAnswer, type PlacedItem, readItems, readOther } from "./openai-responses.ts";
-import { outputCopies } from "./session-files.ts";
+import { joinCopies, outputCopies } from "./session-files.ts";
 
 const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn_context", "compacted"]);
 
@@ -186,8 +186,10 @@ function readOtherItem({ item, path, removal, events, time }: HistoryItem, type:
 	const flags = [...events.map(({ payload }) => flagOfEvent(payload)), flagOfOutput(item.output)];
 	const results = message.results.map((result) => ({
 		...result,
-		copies: events.flatMap(({ payload, path: place }) =>
-			outputCopies({ record: payload, path: place, places: copyPlaces, texts: result.texts }),
+		...joinCopies(
+			events.map(({ payload, path: place }) =>
+				outputCopies({ record: payload, path: place, places: copyPlaces, texts: result.texts }),
+			),
 		),
 		isError: flags.find((flag) => flag !== undefined),
 	}));

@@ -1,7 +1,7 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
-import type { MediaNode, Message, Role } from "../conversation/transcript.ts";
+import type { MediaNode, Message, Role, TextNode } from "../conversation/transcript.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { readMedia } from "./media.ts";
@@ -173,19 +173,23 @@ function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValu
 			? readToolContent(error.message, [...path, "error", "message"])
 			: readToolContent(output, [...path, "result", "content"]);
 	const media: MediaNode[] = [];
+	const descriptions: TextNode[] = [];
 	const binaries = listOf(binaryResultsForLlm);
 	for (const [index, binary] of binaries.entries()) {
 		const at = [...path, "result", "binaryResultsForLlm", index];
 		const node = isJsonObject(binary) ? readBinary(binary, at) : undefined;
+		const description = stringAt(objectOf(binary), "description");
 		if (node) media.push(node);
-		else draft.count(isJsonObject(binary) ? stringAt(binary, "description") : binary);
+		else if (description !== undefined) descriptions.push({ path: [...at, "description"], text: description });
+		else if (!isJsonObject(binary)) draft.count(binary);
 	}
 	const callId = idAt(data, "toolCallId");
 	const ofTheCall = callValues.get(callId ?? "");
 	const copies = outputCopies({ record: data, path, places: copyPlaces, texts: content.texts, ofTheCall });
 	const whole = binaries.length > 0 ? undefined : content.whole;
 	const isError = typeof success === "boolean" ? !success : undefined;
-	draft.addResult({ callId, ...content, whole, media, copies, isError });
+	const texts = [...content.texts, ...descriptions];
+	draft.addResult({ callId, ...content, texts, whole, media, ...copies, isError });
 }
 
 /** A binary in the event or in an asset; `undefined` for one that the log omits. */

@@ -346,7 +346,7 @@ function readRunItem(value: unknown, path: Path): Message {
 	return new MessageDraft("tool", path).addResult({
 		callId: result.callId,
 		...held,
-		copies: outputCopies(search),
+		...outputCopies(search),
 		isError: result.isError,
 	});
 }

@@ -139,7 +139,7 @@ function readCall(
 	const search = { record: call, path, places: [["resultDisplay"]], texts: content.texts };
 	const copies = outputCopies({ ...search, ofTheCall: new Set(Object.values(objectOf(call.args))) });
 	const isError = status === "error" || status === "cancelled" || held?.isError;
-	draft.addResult({ callId, ...content, copies, isError: isError || undefined });
+	draft.addResult({ callId, ...content, ...copies, isError: isError || undefined });
 }
 
 /** Files and texts next to the response of a call. */

@@ -94,7 +94,7 @@ function readResponse(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const isError = result.status === "error" || booleanAt(objectOf(value), "isError") || undefined;
 	const places = [["toolResult", "value", "structuredContent"]];
 	const copies = outputCopies({ record: part, path, places, texts: read.texts });
-	draft.addResult({ callId: idAt(part, "id"), ...read, copies, isError });
+	draft.addResult({ callId: idAt(part, "id"), ...read, ...copies, isError });
 }
 
 function writeMessage({ role, text, instead: replaced }: WrittenMessage): JsonObject {

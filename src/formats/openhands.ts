@@ -145,7 +145,7 @@ function readEvent({ event, path }: PlacedEvent, calls: Calls): MessageDraft | u
 		const ofTheCall = calls.values.get(cause ?? "");
 		const copies = outputCopies({ record: event, path, places: [["extras"]], texts: content.texts, ofTheCall });
 		const isError = observation === "error" || booleanAt(event, "success") === false || undefined;
-		draft.addResult({ callId: callId ?? calls.ids.get(cause) ?? cause ?? calls.open, ...content, copies, isError });
+		draft.addResult({ callId: callId ?? calls.ids.get(cause) ?? cause ?? calls.open, ...content, ...copies, isError });
 		calls.open = undefined;
 		return draft;
 	}

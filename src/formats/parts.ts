@@ -17,7 +17,9 @@ import { asCountedText, membersOf, stringAt } from "../json-text/value.ts";
 // Frozen, because all drafts share it.
 const none = Object.freeze([]) as unknown as never[];
 
-type ReadResult = ToolContent & Pick<ToolResult, "callId"> & Partial<Pick<ToolResult, "copies" | "isError">>;
+type ReadResult = ToolContent &
+	Pick<ToolResult, "callId"> &
+	Partial<Pick<ToolResult, "copies" | "mediaCopies" | "isError">>;
 
 export type ReadPart = (part: JsonObject, path: Path, draft: MessageDraft, index: number) => void;
 
@@ -118,9 +120,9 @@ export class MessageDraft implements Message {
 	}
 
 	/** Adds a result, and counts its content except for its texts. */
-	addResult({ callId, texts, whole, copies = none, media, isError, counted }: ReadResult): this {
+	addResult({ callId, texts, whole, copies = none, mediaCopies = none, media, isError, counted }: ReadResult): this {
 		// Much faster than spreading: conversations have thousands of results.
-		this.results = added(this.results, { callId, texts, whole, copies, media, isError });
+		this.results = added(this.results, { callId, texts, whole, copies, media, mediaCopies, isError });
 		this.counted = added(this.counted, ...counted);
 		this.mediaTokens += tokensOfMedia(media);
 		return this;

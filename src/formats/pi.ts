@@ -127,7 +127,7 @@ function readRecord(
 		const content = readOpenContent(place.content, place.path, readInlineMedia);
 		const held = { record: message, path: at, places: [["details"]], texts: content.texts };
 		const copies = outputCopies({ ...held, ofTheCall: callValues.get(callId ?? "") });
-		return draft.addResult({ callId, ...content, copies, isError: booleanAt(message, "isError") });
+		return draft.addResult({ callId, ...content, ...copies, isError: booleanAt(message, "isError") });
 	}
 	if (isMessage) draft.count(...["command", "output", "summary"].map((key) => stringAt(message, key)));
 	draft.readParts(place.content, place.path, readPart);

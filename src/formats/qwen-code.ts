@@ -70,7 +70,7 @@ function readRecord(record: JsonObject, path: Path): Message {
 	const texts = draft.results.flatMap((result) => result.texts);
 	const copies = outputCopies({ record, path, places: [["toolCallResult"]], texts });
 	const failed = objectOf(record.toolCallResult).status === "error" || undefined;
-	draft.results[0] = { ...first, copies, isError: first.isError ?? failed };
+	draft.results[0] = { ...first, ...copies, isError: first.isError ?? failed };
 	return draft;
 }
 

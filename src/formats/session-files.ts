@@ -3,7 +3,7 @@ import { compactJson, isJsonObject, type JsonObject } from "../conversation/json
 import { groupBy } from "../conversation/lists.ts";
 import { jsonPointer, type Path, startsWith, valueAt } from "../conversation/paths.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
-import type { TextNode } from "../conversation/transcript.ts";
+import type { TextNode, ToolResult } from "../conversation/transcript.ts";
 import { membersOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { LocatedMessages, RecordLinks } from "./format.ts";
 
@@ -20,6 +20,11 @@ const longText = 300;
 /** Shorter strings are states and names that the session's viewer needs. */
 const shortText = 24;
 
+/** Data of media from this length on. Shorter strings in an image are ids, types and names. */
+const shortData = 40;
+
+const mediaTypes: ReadonlySet<unknown> = new Set(["image", "audio", "base64"]);
+
 /** Limits of the search, since records are untrusted. */
 const deepest = 8;
 const mostValues = 20_000;
@@ -27,7 +32,7 @@ const mostValues = 20_000;
 /**
  * The strings of a record that repeat the output of its result, so that masking can edit them too. A string is a copy if at
  * least half of its lines are lines of the output (apart from line numbers), or if it is long: the output may be a part
- * of it. Images and strings of the call's arguments are not copies.
+ * of it. Data of images and recordings repeat the media of the result. Strings of the call's arguments are no copies.
  */
 export function outputCopies(search: {
 	readonly record: unknown;
@@ -35,31 +40,57 @@ export function outputCopies(search: {
 	readonly places: readonly Path[];
 	readonly texts: readonly TextNode[];
 	readonly ofTheCall?: ReadonlySet<unknown> | undefined;
-}): TextNode[] {
+}): Copies {
 	const { record, path, places, texts, ofTheCall } = search;
 	const copies: TextNode[] = [];
+	const mediaCopies: TextNode[] = [];
 	let lines: ReadonlySet<string> | undefined;
 	const isCopy = (text: string) => {
-		if (text.length < shortText || ofTheCall?.has(text) || text.startsWith("data:")) return false;
+		if (text.length < shortText || text.startsWith("data:")) return false;
 		if (text.length >= longText) return true;
 		lines ??= linesOf(texts);
 		const own = text.split("\n").flatMap((line) => line.trim() || []);
 		return own.length > 0 && own.filter((line) => lines?.has(line)).length * 2 >= own.length;
 	};
-	const pending = places.map((place) => ({ value: valueAt(record, place), path: [...path, ...place], depth: 0 }));
+	const pending = places.map((place) => {
+		return { value: valueAt(record, place), path: [...path, ...place], depth: 0, isMedia: false };
+	});
 	pending.reverse();
 	for (let seen = 0; seen < mostValues; seen += 1) {
 		const next = pending.pop();
 		if (!next) break;
-		const { type } = objectOf(next.value);
-		if (typeof next.value === "string") {
-			if (isCopy(next.value)) copies.push({ path: next.path, text: next.value });
-		} else if (next.depth < deepest && type !== "image" && type !== "base64") {
-			const members = membersOf(next.value).slice(0, mostValues).reverse();
-			for (const [key, value] of members) pending.push({ value, path: [...next.path, key], depth: next.depth + 1 });
+		const { value: text, depth } = next;
+		if (typeof text === "string") {
+			if (ofTheCall?.has(text)) continue;
+			const node = { path: next.path, text };
+			if (isData(text, next.isMedia)) mediaCopies.push(node);
+			if (!next.isMedia && isCopy(text)) copies.push(node);
+		} else if (depth < deepest) {
+			const isMedia = next.isMedia || mediaTypes.has(objectOf(text).type);
+			const members = membersOf(text).slice(0, mostValues).reverse();
+			for (const [key, value] of members) pending.push({ value, path: [...next.path, key], depth: depth + 1, isMedia });
 		}
 	}
-	return copies;
+	return { copies, mediaCopies };
+}
+
+type Copies = Pick<ToolResult, "copies" | "mediaCopies">;
+
+/** The copies of a result that a session keeps in several places. */
+export function joinCopies(found: readonly Copies[]): Copies {
+	return {
+		copies: found.flatMap(({ copies }) => copies),
+		mediaCopies: found.flatMap(({ mediaCopies = [] }) => mediaCopies),
+	};
+}
+
+/** Outside of media only long base64 is data. */
+function isData(text: string, isInMedia: boolean): boolean {
+	const isMarked = isInMedia || text.startsWith("data:");
+	if (text.length < (isMarked ? shortData : longText)) return false;
+	const beginning = text.slice(0, longText).replace(/^data:[^,]{0,200},/, "");
+	if (!/^[A-Za-z0-9+/]+={0,2}$/.test(beginning)) return false;
+	return (isInMedia && text.length >= longText) || [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(beginning));
 }
 
 function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {

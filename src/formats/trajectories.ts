@@ -16,7 +16,7 @@ import {
 import { type Format, keptFields, type Probed, probeEach, readTranscript, roleOf } from "./format.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, readToolContent, textContent } from "./parts.ts";
-import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
+import { type CallValues, joinCopies, outputCopies, rememberCall } from "./session-files.ts";
 
 /**
  * Trajectories of the Agent Trajectory Interchange Format, which Harbor and Terminal-Bench write for every agent: a step has
@@ -73,12 +73,14 @@ function readAtifStep(step: JsonObject, path: Path): Message {
 		const content = readToolContent(result.content, [...at, "content"], readInlineMedia);
 		// Harbor's converters also keep each program's own result in `extra` of the result or of the step.
 		const search = { texts: content.texts, ofTheCall: values.get(callId ?? "") };
-		const copies = outputCopies({ ...search, record: result, path: at, places: [["extra"]] });
-		if (observed.length === 1) copies.push(...outputCopies({ ...search, record: step, path, places: copyPlaces }));
+		const copies = joinCopies([
+			outputCopies({ ...search, record: result, path: at, places: [["extra"]] }),
+			outputCopies({ ...search, record: step, path, places: observed.length === 1 ? copyPlaces : [] }),
+		]);
 		const extra = objectOf(result.extra);
 		const raw = objectOf(objectOf(extra.tool_result_metadata).raw_tool_result);
 		const isError = booleanAt(extra, "is_error") ?? booleanAt(raw, "is_error");
-		draft.addResult({ callId, ...content, copies, isError: isError || undefined });
+		draft.addResult({ callId, ...content, ...copies, isError: isError || undefined });
 	}
 	return draft;
 }
@@ -147,7 +149,7 @@ function readBrowserResult(result: JsonObject, path: Path, callId: string, draft
 	const key = isError ? "error" : "extracted_content";
 	const content = readOpenContent(result[key], [...path, key]);
 	const memory = { record: result, path, places: [["long_term_memory"]], texts: content.texts };
-	draft.addResult({ callId, ...content, copies: outputCopies(memory), isError: isError || undefined });
+	draft.addResult({ callId, ...content, ...outputCopies(memory), isError: isError || undefined });
 }
 
 function writeBrowserStep({ role, text, instead }: WrittenMessage) {

@@ -91,7 +91,7 @@ function readRound(request: JsonObject, index: number, path: Path): MessageDraft
 		const place = [...at, "toolCallResults", id];
 		const content = readContent(objectOf(result).content, [...place, "content"]);
 		const isError = objectOf(result).isError === true || undefined;
-		draft.addResult({ callId: id, ...content, copies: copiesOf(request, id, { path, content }), isError });
+		draft.addResult({ callId: id, ...content, ...copiesOf(request, id, { path, content }), isError });
 	}
 	return draft;
 }
@@ -141,10 +141,9 @@ function copiesOf(
 	request: JsonObject,
 	callId: string,
 	{ path, content }: { readonly path: Path; readonly content: ToolContent },
-): readonly TextNode[] {
+): ReturnType<typeof outputCopies> {
 	const index = listOf(request.response).findIndex((part) => objectOf(part).toolCallId === callId);
-	if (index === -1) return [];
-	const places = ["resultDetails", "toolSpecificData"].map((key) => ["response", index, key]);
+	const places = index === -1 ? [] : ["resultDetails", "toolSpecificData"].map((key) => ["response", index, key]);
 	return outputCopies({ record: request, path, places, texts: content.texts });
 }
 

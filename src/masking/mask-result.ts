@@ -97,7 +97,7 @@ function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskRes
 function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
 	const { result, call } = paired;
 	const editOf = editsOf(paired, "mask");
-	return result.media.flatMap((media): ReplaceEdit[] => {
+	const edits = result.media.flatMap((media): ReplaceEdit[] => {
 		const takenOut = archiving && takeOut("media", archiving.jsonAt(media.path), archiving);
 		const placeholder = writeMediaPlaceholder(wording, {
 			toolCallId: result.callId ?? "",
@@ -110,6 +110,12 @@ function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: Ma
 		if (after.tokens >= before.tokens) return [];
 		return [editOf({ path: media.path, replacement: media.write(placeholder), before, after, takenOut })];
 	});
+	// The data is emptied where it stands, so that a record keeps its shape.
+	for (const { path, text } of edits.length > 0 ? (result.mediaCopies ?? []) : []) {
+		const sizes = { before: { chars: text.length, tokens: 0 }, after: { chars: 0, tokens: 0 } };
+		edits.push({ ...editOf({ path, replacement: "", ...sizes, takenOut: undefined }), unsent: true });
+	}
+	return edits;
 }
 
 export function takeOut(kind: TakenOut["kind"], text: string, archiving: Archiving | undefined): TakenOut | undefined {
