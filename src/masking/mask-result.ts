@@ -2,6 +2,7 @@ import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../conversa
 import type { ReplaceEdit, TakenOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import {
+	inFrame,
 	repeatedPlaces,
 	resultText,
 	type ToolResult,
@@ -17,7 +18,8 @@ export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its
 
 export interface MaskResultParameters {
 	readonly policy: MaskPolicy;
-	readonly media: "keep" | "mask";
+	/** `and_texts`: with the texts beside them, and those beside anything else that stays. */
+	readonly media: "keep" | "mask" | "and_texts";
 	readonly wording: {
 		readonly placeholder: string;
 		readonly digestPlaceholder?: string;
@@ -36,13 +38,15 @@ export interface MaskResultParameters {
 export function maskResult(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] | KeptReason {
 	const { result } = paired;
 	const { policy, media, isPlaceholder } = parameters;
-	const masksMedia = media === "mask" && result.media.length > 0;
-	if (!result.whole && !masksMedia) return "not_text";
+	const parts = [...(media === "keep" ? [] : result.media), ...(media === "and_texts" ? result.texts : [])];
+	if (!result.whole && parts.length === 0) return "not_text";
 	if (result.texts.some((node) => isPlaceholder(node.text)) || holdsPlaceholder(result, isPlaceholder)) {
 		return "already_masked";
 	}
 	if (policy.keep_errors && (parameters.isError ?? looksLikeError)(paired)) return "error";
-	const edits = result.whole ? maskText(paired, result.whole, parameters) : maskMedia(paired, parameters);
+	const edits = result.whole
+		? maskText(paired, result.whole, parameters)
+		: [...(media === "and_texts" ? maskTexts(paired, parameters) : []), ...maskMedia(paired, parameters)];
 	return edits.length > 0 ? withRepeats(result, edits) : "not_smaller";
 }
 
@@ -83,15 +87,36 @@ function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskRes
 	if (after.tokens >= before.tokens) return [];
 	const replacement = whole.write(placeholder);
 	const edit = editsOf(paired, "mask")({ path: whole.path, replacement, before, after, takenOut });
-	const edits = [edit];
-	for (const { path, text } of result.copies) {
-		if (text === "") continue;
+	return [edit, ...maskCopies(result.copies, edit, placeholder)];
+}
+
+/** Masks the texts of a result one by one. The texts of a document go with it. */
+function maskTexts(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
+	const { result, call } = paired;
+	const editOf = editsOf(paired, "mask");
+	const inMedia = new Set(result.media.flatMap(({ texts = [] }) => texts));
+	const edits = result.texts.flatMap((node): (readonly [ReplaceEdit, string])[] => {
+		const { text, path } = node;
+		if (inMedia.has(node)) return [];
+		const takenOut = takeOut("result", text, archiving);
+		const values = { toolCallId: result.callId ?? "", toolName: call?.name, originalChars: text.length };
+		const placeholder = writePlaceholder(wording, { ...values, ref: takenOut?.ref });
+		const [before, after] = [sizeOf(text, countTokens), sizeOf(placeholder, countTokens)];
+		if (after.tokens >= before.tokens) return [];
+		return [[editOf({ path, replacement: inFrame(node, placeholder), before, after, takenOut }), placeholder]];
+	});
+	const last = edits.at(-1);
+	return [...edits.map(([edit]) => edit), ...(last ? maskCopies(result.copies, ...last) : [])];
+}
+
+function maskCopies(copies: ToolResult["copies"], edit: ReplaceEdit, placeholder: string): ReplaceEdit[] {
+	return copies.flatMap(({ path, text }): ReplaceEdit[] => {
+		if (text === "") return [];
 		// A copy too short for the placeholder is emptied, or it would show the text that the placeholder hides.
 		const replacement = text.length > placeholder.length ? placeholder : "";
 		const sizes = { before: { chars: text.length, tokens: 0 }, after: { chars: replacement.length, tokens: 0 } };
-		edits.push({ ...edit, path, replacement, ...sizes, takenOut: undefined, unsent: true });
-	}
-	return edits;
+		return [{ ...edit, path, replacement, ...sizes, takenOut: undefined, unsent: true }];
+	});
 }
 
 function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {

@@ -37,7 +37,10 @@ interface PruneReport extends ChangeReport {
 	readonly economics: Economics;
 }
 
-/** The results that are still sent and are larger than a placeholder: the largest first. */
+/**
+ * The results that are still sent and are larger than a placeholder: the largest first. Whoever chooses one means its media
+ * too, whatever `media` says of old results.
+ */
 export async function listPrunable(request: ConversationRequest): Promise<readonly PrunableResult[]> {
 	const { opened, measurement, prices, editsOf } = await openPruning(request);
 	const { transcript, estimate } = opened;
@@ -90,7 +93,7 @@ async function openPruning(request: ConversationRequest) {
 	const how = {
 		...opened,
 		policy: { ...policy.mask, keep_errors: false },
-		media: policy.media,
+		media: "and_texts" as const,
 		countTokens: meter.countTokens,
 	};
 	const paired = pairResults(transcript);

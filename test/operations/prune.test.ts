@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { listPrunable, pruneConversation } from "../../src/operations/prune.ts";
+import { restoreConversation } from "../../src/restore/restore.ts";
+import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 
@@ -74,5 +78,44 @@ describe("pruneConversation", () => {
 		expect(report.economics.first_changed_message).toBe(2);
 		const none = await pruneConversation({ conversation: given, policy, places: [] });
 		expect(none.conversation).toBe(given);
+	});
+
+	it("lists and masks results of pictures alone, and pictures with the text beside them", async () => {
+		const picture = {
+			type: "image",
+			source: { type: "base64", media_type: "image/png", data: pngOf(1_200, 900, 800) },
+		};
+		const snapshot = outputOf("snapshot", 80);
+		const use = (id: string) => ({
+			role: "assistant",
+			content: [{ type: "tool_use", id, name: "screenshot", input: {} }],
+		});
+		const shown = (id: string, content: unknown) => ({
+			role: "user",
+			content: [{ type: "tool_result", tool_use_id: id, content }],
+		});
+		const given = [
+			{ role: "user", content: "Look." },
+			...[use("a"), shown("a", [picture]), use("b"), shown("b", [{ type: "text", text: snapshot }, picture])],
+			...[use("c"), shown("c", [{ type: "tool_reference", tool_name: "Late" }])],
+		];
+		const results = await listPrunable({ conversation: given, policy });
+		expect(results.map(({ place }) => place)).toEqual([1, 0]);
+		expect((results[0]?.frees ?? 0) - (results[1]?.frees ?? 0)).toBeGreaterThan(500);
+		const archive = (await openArchive({ where: "memory" })) as Archive;
+		const { conversation: pruned, error } = await pruneConversation({
+			...{ conversation: given, policy, archive },
+			places: [0, 1, 2],
+		});
+		expect(error).toBeUndefined();
+		const text = JSON.stringify(pruned);
+		expect([text.includes("iVBORw0KGgo"), text.includes("snapshot line 1"), text.includes("Late")]).toEqual([
+			false,
+			false,
+			true,
+		]);
+		expect(text.length).toBeLessThan(1_500);
+		const back = await restoreConversation({ conversation: pruned, archive, policy: policyOf() });
+		expect(back.conversation).toEqual(given);
 	});
 });
