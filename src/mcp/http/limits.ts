@@ -59,11 +59,18 @@ export const idInUse = "Expected an id that no other waiting request has.";
 /** The requests that cause work; all others are answered at once. */
 const calls: ReadonlySet<string> = new Set(["tools/call", "resources/read"]);
 
+interface Waiting {
+	readonly request: JSONRPCRequest;
+	readonly isCall: boolean;
+	readonly timer?: NodeJS.Timeout | undefined;
+}
+
 export type WatchedCalls = ReturnType<ReturnType<typeof createCallLimits>["watch"]>;
 
 /** Limits the calls of each principal, over all of its sessions, and the time of each call. */
 export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, onCallEnd?: OnCallEnd) {
 	const callsOf = new Map<string, number>();
+	const watched = new Set<{ readonly refuseWaiting: () => void }>();
 	let waitingInAll = 0;
 
 	/** The transport's server must be connected already. */
@@ -72,7 +79,7 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 		if (!receive) throw new TypeError("Expected a transport that is connected.");
 		type Extra = Parameters<typeof receive>[1];
 		const send = transport.send.bind(transport);
-		const waiting = new Map<RequestId, { readonly isCall: boolean; readonly timer?: NodeJS.Timeout | undefined }>();
+		const waiting = new Map<RequestId, Waiting>();
 
 		const begin = (request: JSONRPCRequest, extra: Extra): void => {
 			const isCall = calls.has(request.method);
@@ -82,7 +89,7 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 				answer(request, "timeout", `${stopped} Call again with less, or with respond_with "edits" or "report".`);
 			};
 			const timer = isCall && callMilliseconds > 0 ? setTimeout(stop, callMilliseconds).unref() : undefined;
-			waiting.set(request.id, { isCall, timer });
+			waiting.set(request.id, { request, isCall, timer });
 			waitingInAll += 1;
 			if (isCall) callsOf.set(principal, (callsOf.get(principal) ?? 0) + 1);
 		};
@@ -144,6 +151,15 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			return send(message, options);
 		};
 		const running = () => [...waiting].flatMap(([id, { isCall }]) => (isCall ? [id] : []));
+		const own = {
+			refuseWaiting() {
+				for (const { request } of [...waiting.values()]) {
+					cancel(request.id, "The server is shutting down.");
+					answer(request, "timeout", "The server is shutting down, and the call was not done in time. Call again.");
+				}
+			},
+		};
+		watched.add(own);
 		return {
 			isRunning: () => running().length > 0,
 			isWaiting: (id: RequestId) => waiting.has(id),
@@ -154,9 +170,17 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 				}
 			},
 			end() {
+				watched.delete(own);
 				for (const id of [...waiting.keys()]) end(id);
 			},
 		};
 	};
-	return { watch, waiting: () => waitingInAll };
+	return {
+		watch,
+		waiting: () => waitingInAll,
+		/** Answers every request that waits with an error. */
+		refuseWaiting() {
+			for (const one of [...watched]) one.refuseWaiting();
+		},
+	};
 }

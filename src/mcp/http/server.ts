@@ -82,7 +82,7 @@ export async function serveHttp(options: HttpOptions) {
 		url: ownUrl(),
 		port,
 		running: sessions.waiting,
-		/** Stops accepting, finishes calls under way within `shutdownMilliseconds`, and ends every session. */
+		/** Refuses new calls, finishes those under way, or answers them with an error, within `shutdownMilliseconds`, and ends every session. */
 		close,
 	};
 }
@@ -121,14 +121,19 @@ function createCloser(options: {
 	const close = async (): Promise<void> => {
 		onBegin();
 		sessions.refuseNew();
-		const ended = once(server, "close");
-		server.close();
 		// For clients to read their last answers.
 		const flush = Math.min(3_000, 0.3 * shutdownMilliseconds);
 		// The older transport answers on the stream of its session, so the responses alone do not tell.
-		await until(() => !isCalled() && sessions.waiting() === 0, shutdownMilliseconds - flush);
+		const isDone = () => !isCalled() && sessions.waiting() === 0;
+		// Until then the server listens, for `/readyz` to say that it ends.
+		await until(isDone, shutdownMilliseconds - flush);
+		const ended = once(server, "close");
+		server.close();
+		const atEnd = performance.now() + flush;
+		sessions.refuseWaiting();
+		await until(isDone, flush / 2);
 		await sessions.close();
-		await until(() => answers.size === 0, flush);
+		await until(() => answers.size === 0, atEnd - performance.now());
 		// Node would wait for connections that are kept alive or not yet used.
 		server.closeAllConnections();
 		await ended;

@@ -179,6 +179,11 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			await (await requests2026).handle({ ...exchange, gone: gone.signal });
 		},
 		waiting: callLimits.waiting,
+		refuseWaiting: callLimits.refuseWaiting,
+		/** Whether a message may be taken: while the server ends, no more calls, but answers and notices for those that run. */
+		takes(body: unknown): boolean {
+			return !isClosing || requestIds(body).length === 0;
+		},
 		refuseNew(): void {
 			isClosing = true;
 			// A client may hold a stream of news open for ever.
@@ -237,6 +242,7 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 		if (new Set(ids).size < ids.length || ids.some(found.isWaiting)) {
 			return refuse(response, { status: 400, code: -32_600, message: `[invalid_argument] ${idInUse}` });
 		}
+		if (!sessions.takes(body)) return refuse(response, refusals.closing);
 		return found.handle({ request, response, body });
 	};
 	const getOrDelete: RequestHandler = async (request, response) => {
@@ -271,6 +277,7 @@ export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 		const { entrance } = sessions.find(String(request.query.sessionId), requestCaller(request)) ?? {};
 		if (!entrance || entrance.handle) return refuse(response, refusals.unknown);
 		const body = await bodies.read(request);
+		if (!sessions.takes(body)) return refuse(response, refusals.closing);
 		try {
 			// Not the SDK's handlePostMessage: it limits bodies to 4 MB and answers in plain text.
 			await entrance.transport.handleMessage(body, { requestInfo: { headers: request.headers } });

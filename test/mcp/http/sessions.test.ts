@@ -337,3 +337,27 @@ test("closing does not wait for a client that never ends its request", async () 
 	await running.close();
 	expect(running.policySource.listeners()).toBe(0);
 });
+
+test.each(faces)("a call that is not done when the server ends is answered by an error: %s", async (face) => {
+	let begun = (): void => {};
+	const isBegun = new Promise<void>((resolve) => {
+		begun = resolve;
+	});
+	const use = () => {
+		begun();
+		return new Promise<never>(() => {});
+	};
+	const running = await start({ archive: { use } as unknown as ArchiveSource, shutdownMilliseconds: 2_000 });
+	const { client } = await connect(running.url, face);
+	const call = client.callTool({ name: "recall_original", arguments: { ref: "aaaaaaaaaaaa" } });
+	await isBegun;
+	const closed = running.close();
+	const ready = await fetch(`${running.url}/readyz`);
+	expect([ready.status, await ready.json()]).toEqual([503, { status: "not_ready", reason: "shutting_down" }]);
+	const opened = await send(`${running.url}/mcp`, { method: "POST", headers: jsonHeaders, body: initialize });
+	expect(opened.status).toBe(503);
+	await expect(client.callTool({ name: "truncate_output", arguments: { text: "short" } })).rejects.toThrow();
+	expect(await call).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("shutting down") }] });
+	await closed;
+	await expect(fetch(`${running.url}/readyz`)).rejects.toThrow();
+});
