@@ -48,10 +48,14 @@ export function uncleared(state: ResultState | undefined): ResultState | undefin
 
 /**
  * The places of results that the provider can clear, in the order of their tool uses: the oldest go first. A result whose
- * call is not in the request is left out, and so is an observation in a message of the user.
+ * call is not in the request is left out, and so are an observation in a message of the user and each result of a tool that
+ * loads others.
  */
 export function clearablePlaces(body: unknown, paired: readonly PairedResult[]): number[] {
-	const uses = new Map(toolUses(body).map(({ id }, index) => [id, index]));
+	const all = toolUses(body);
+	const loading = toolsThatLoad(body, all);
+	const clearable = all.flatMap(({ id, name }, index) => (loading.has(name) ? [] : [[id, index] as const]));
+	const uses = new Map(clearable);
 	const useOf = (place: number) => uses.get(paired[place]?.result.callId) ?? -1;
 	return Array.from(paired.keys())
 		.filter((place) => useOf(place) !== -1)
@@ -61,7 +65,7 @@ export function clearablePlaces(body: unknown, paired: readonly PairedResult[]):
 /**
  * The field `context_management` of a request whose results the provider clears. `keep` is the number of tool uses after the
  * last cleared one. It grows with each new tool use, so the cleared results stay the same. Tools of results that stay
- * before that one are excluded. `undefined` if nothing is cleared.
+ * before that one are excluded: those that load others even if one of their results was cleared. `undefined` if nothing is cleared.
  */
 export function contextManagement(
 	body: unknown,
@@ -76,8 +80,9 @@ export function contextManagement(
 	const namesOf = (isOne: (kind: ResultState["kind"] | undefined) => boolean) =>
 		before.flatMap(({ id, name }) => (name !== undefined && kinds.has(id) && isOne(kinds.get(id)) ? [name] : []));
 	const cleared = new Set(namesOf((kind) => kind === "cleared"));
-	const staying = new Set(namesOf((kind) => kind !== "cleared" && kind !== "masked"));
-	const excluded = [...staying].filter((name) => !cleared.has(name));
+	const staying = namesOf((kind) => kind !== "cleared" && kind !== "masked");
+	const loading = toolsThatLoad(body, before);
+	const excluded = [...new Set([...staying.filter((name) => !cleared.has(name)), ...loading])];
 	const keep = uses.length - before.length;
 	const edit = {
 		type: clearToolUses,
@@ -88,6 +93,20 @@ export function contextManagement(
 	};
 	const own = objectOf(objectOf(body).context_management);
 	return { ...own, edits: [...listOf(own.edits), edit] };
+}
+
+/**
+ * The tools of results that load deferred tools, such as the search for tools: a tool is loaded only as long as a
+ * `tool_reference` to it is in view (platform.claude.com, "Tool search tool").
+ */
+function toolsThatLoad(body: unknown, uses: ReturnType<typeof toolUses>): ReadonlySet<string | undefined> {
+	const blocks = objectsOf(objectOf(body).messages).flatMap(({ content }) => objectsOf(content));
+	const loads = blocks.filter(({ content }) => {
+		const parts = [...objectsOf(content), ...objectsOf(objectOf(content).tool_references)];
+		return parts.some(({ type }) => type === "tool_reference");
+	});
+	const ids = new Set(loads.map((block) => idAt(block, "tool_use_id")));
+	return new Set(uses.flatMap(({ id, name }) => (name !== undefined && ids.has(id) ? [name] : [])));
 }
 
 /**

@@ -65,6 +65,39 @@ describe("the field that has the provider clear results", () => {
 		expect(fieldOf(body, [0])).toEqual({ edits: [editOf(2)] });
 	});
 
+	describe("results that load tools", () => {
+		const reference = [{ type: "tool_reference", tool_name: "mcp__db__query" }];
+		const loading = (content: unknown, tools: readonly string[] = ["ToolSearch", "ToolSearch", "Bash", "Bash"]) => {
+			const body = bodyOf(tools);
+			Object.assign((body.messages[2] as { content: object[] }).content[0] as object, { content });
+			return body;
+		};
+
+		it("are never cleared, nor is another result of their tool", () => {
+			for (const content of [reference, [{ type: "text", text: "1 tool" }, ...reference]]) {
+				const body = loading(content);
+				expect(clearablePlaces(body, pairResults(readConversation(body).transcript))).toEqual([2, 3]);
+				const excluding = editOf(1, { exclude_tools: ["ToolSearch"] });
+				expect(fieldOf(body, [2])).toEqual({ edits: [excluding] });
+				// Even where one without a reference was cleared before.
+				expect(fieldOf(body, [1, 2])).toEqual({ edits: [excluding] });
+			}
+			expect(fieldOf(loading("No tool was found."), [0, 2])).toEqual({ edits: [editOf(1)] });
+		});
+
+		it("of the provider's own search are not cleared either", () => {
+			const body = bodyOf(["Bash", "Bash"]);
+			const id = "srvtoolu_1";
+			const result = { type: "tool_search_tool_search_result", tool_references: reference };
+			const blocks = [
+				{ type: "server_tool_use", id, name: "tool_search_tool_regex", input: { query: "db" } },
+				{ type: "tool_search_tool_result", tool_use_id: id, content: result },
+			];
+			body.messages.splice(1, 0, { role: "assistant", content: blocks as never });
+			expect(fieldOf(body, [0])).toEqual({ edits: [editOf(1, { exclude_tools: ["tool_search_tool_regex"] })] });
+		});
+	});
+
 	it("finds the results in the order of their calls", () => {
 		const body = bodyOf([]);
 		const call = (id: string) => ({ type: "tool_use", id, name: "Bash", input: {} });
