@@ -23,11 +23,12 @@ rmSync(`${root}dist`, { recursive: true, force: true });
 const typesWritten = writeTypes();
 const { output } = await build({
 	cwd: root,
-	// `thread` is the module of the worker threads; agent programs load the plugins.
+	// `thread` and `large-text-thread` are the modules of worker threads; agent programs load the plugins.
 	input: {
 		cli: "src/cli.ts",
 		index: "src/index.ts",
 		thread: "src/mcp/pool/thread.ts",
+		"large-text-thread": "src/operations/large-text-thread.ts",
 		"plugin-opencode": "src/plugins/opencode.ts",
 		"plugin-pi": "src/plugins/pi.ts",
 	},

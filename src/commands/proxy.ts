@@ -14,6 +14,7 @@ import { hostInUrl, isLoopback } from "../http/address.ts";
 import { exceptingLoopback, networkProxyOf } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
+import { openLargeTexts } from "../operations/large-texts.ts";
 import { quote } from "../policy/errors.ts";
 import { logLevels } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -94,6 +95,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			holdout,
 			metrics: options.metrics,
 			keepWarm: options.keepWarm ? "while_connected" : undefined,
+			largeTexts: openLargeTexts(),
 			log,
 		});
 		await warnIfUnusable(archive, { options, log });
@@ -208,6 +210,7 @@ export async function launch(name: string, given: readonly string[], options: La
 				recallCommand,
 				refusesThreads,
 				keepWarm: options.keepWarm ? "until_closed" : undefined,
+				largeTexts: openLargeTexts(),
 			});
 			let started = false;
 			const address = `http://127.0.0.1:${proxy.port}`;

@@ -9,7 +9,7 @@ import type { Policy } from "../policy/schema.ts";
 import type { Wordings } from "../policy/wordings.ts";
 import { shortenedRef } from "../restore/recognise.ts";
 import { isShownWhole } from "../truncation/shown-whole.ts";
-import { planTruncate } from "../truncation/truncate-results.ts";
+import { type CutsElsewhere, planTruncate } from "../truncation/truncate-results.ts";
 import { textLibraries } from "./text-libraries.ts";
 import { headShareOf } from "./truncation-limit.ts";
 
@@ -25,6 +25,7 @@ export function planCuts(what: {
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly archiving: Archiving | undefined;
 	readonly limitOf?: ArrivalLimit | undefined;
+	readonly elsewhere?: CutsElsewhere | undefined;
 }): readonly ReplaceEdit[] {
 	const { transcript, fresh, policy, wording, limitOf = arrivalLimit(policy) } = what;
 	const { strategy, head_chars: headChars, tail_chars: tailChars, keep_ansi } = policy.truncate;

@@ -8,6 +8,7 @@ import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../http/address
 import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../http/body.ts";
 import type { Environment } from "../http/network-proxy.ts";
 import type { Log } from "../log.ts";
+import type { LargeTexts } from "../operations/large-texts.ts";
 import type { Policy } from "../policy/schema.ts";
 import { inTime } from "../sending/archiving.ts";
 import { type Editing, type Fault, type HeldLimits, openEditing } from "../sending/editing.ts";
@@ -58,6 +59,8 @@ interface ProxyOptions {
 	 * connection of that request is open.
 	 */
 	readonly keepWarm?: "until_closed" | "while_connected" | undefined;
+	/** Cuts and counts large texts, until the proxy is closed. Absent: this thread does. */
+	readonly largeTexts?: LargeTexts | undefined;
 	/** For tests. */
 	readonly later?: Later | undefined;
 	/** The time that the headers of a request may take. */
@@ -82,6 +85,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	const {
 		policy,
 		memoryFolder,
+		largeTexts,
 		recallCommand = "palimpsest recall",
 		holdout = 0,
 		engine,
@@ -95,7 +99,10 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	};
 	// No request waits for the catalogue of models.
 	await openCatalogue();
-	const editing = await openEditing({ policy, archive, memoryFolder, holdout, now, onFault, ...engine });
+	const editing = await openEditing({
+		...{ policy, archive, memoryFolder, largeTexts, holdout, now, onFault },
+		...engine,
+	});
 	const leavesWithConnection = options.keepWarm === "while_connected";
 	const underWay = new Set<Promise<void>>();
 	const inBackground = (work: Promise<void>): void => {
@@ -172,6 +179,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			// The originals of the last results are being written, and the last bill is entered.
 			await inTime(settled(), longestEndMs);
 			await inTime(running.pages.end(), longestEndMs);
+			await largeTexts?.close();
 			server.closeAllConnections();
 			await closed;
 		},

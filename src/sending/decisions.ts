@@ -48,7 +48,7 @@ export function knownStates({ source, paired, keys }: OpenedConversation, rememb
 }
 
 /** A request with the number of its results that were sent before. */
-export type Sendable = Pick<OpenedConversation, "source" | "transcript" | "paired" | "sent">;
+export type Sendable = Pick<OpenedConversation, "source" | "transcript" | "paired" | "sent" | "cutsElsewhere">;
 
 /** Cuts of results that are new. */
 export function cutsOf(
@@ -70,6 +70,7 @@ export function cutsOf(
 		wording: wordings(policy, kept),
 		isPlaceholder: placeholdersOf(policy, kept),
 		archiving: archivingOf(archive, source.document),
+		elsewhere: opened.cutsElsewhere,
 	});
 	const edits = planned.filter(({ unsent }) => !unsent);
 	return places.flatMap((place) => {

@@ -1,7 +1,9 @@
 import { refOfHash } from "../archive/reference.ts";
 import { sha256 } from "../archive/text-bytes.ts";
+import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { askedCalls } from "../masking/asked.ts";
+import { countLargeTexts, type LargeTexts } from "../operations/large-texts.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
 import { clearingFor } from "./clearing.ts";
@@ -10,6 +12,7 @@ import { composeContinued } from "./compose-continued.ts";
 import { knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, type HistoryLimits, lengthOf } from "./histories.ts";
+import { cutElsewhere } from "./large-cuts.ts";
 import { createMemory, type MemoryLimits, memoryFolderOf } from "./memory.ts";
 import { type Plan, planAsked, planNext } from "./plan.ts";
 import { createPlanQueue, type PlanQueue } from "./plan-queue.ts";
@@ -24,6 +27,8 @@ export interface Editing extends Shared {
 	/** Milliseconds that this process has worked. Waiting for other programs does not count. */
 	readonly worked: () => number;
 	readonly plans: PlanQueue;
+	/** Absent: large texts are cut and counted in this thread. */
+	readonly largeTexts?: LargeTexts | undefined;
 	readonly onFault: (fault: Fault, reason: string) => void;
 }
 
@@ -45,7 +50,7 @@ export interface HeldLimits {
 /** Without `memoryFolder`, states are kept next to an archive of files, else in memory alone. */
 export async function openEditing(
 	what: Pick<Editing, "policy" | "archive" | "holdout" | "now" | "onFault"> &
-		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked">> & {
+		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked" | "largeTexts">> & {
 			/** Tests inject small ones. */
 			readonly limits?: HeldLimits | undefined;
 		},
@@ -78,9 +83,14 @@ export interface Prepared<Written> {
 /** Composes the request that is sent. Everything but the edited values stays. */
 export async function prepare<Written>(request: HostRequest<Written>, editing: Editing): Promise<Prepared<Written>> {
 	const opened = openRequest(request, editing);
-	const facts = (sent?: Sent) => factsOf({ opened, request, sent, policy: editing.policy });
+	const facts = async (sent?: Sent) => {
+		await countLarge(opened.transcript, request.model, editing);
+		return factsOf({ opened, request, sent, policy: editing.policy });
+	};
 	const { conversation } = opened;
+	const onError = (error: unknown) => editing.onFault("failed", describe(error));
 	if (conversation === undefined) {
+		await cutElsewhere(opened, request, editing).catch(onError);
 		const { composed, keep } = composeContinued(opened, request, editing) ?? {};
 		const planAhead = async () => {
 			await keep?.().catch((error: unknown) => editing.onFault("archive", describe(error)));
@@ -95,9 +105,9 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		// Others may have sent something since.
 		opened.remembered = editing.memory.recall(opened.conversation);
 	}
-	const onError = (error: unknown) => editing.onFault("failed", describe(error));
 	// A fault leaves the answer of our server, and the request still has its states.
 	const asked = await answerAsked(opened, request, editing).catch(onError);
+	await cutElsewhere(opened, request, editing).catch(onError);
 	const composed = compose(opened, request, { ...editing, onError });
 	// From the next request on, also if that comes before the plan that is made beside this one.
 	if (asked && composed.branch) composed.branch.asked = asked;
@@ -150,8 +160,19 @@ function planAhead<Written>(
 	});
 }
 
-function plannedAfter(kept: Promise<void>, planning: Planning, { planner }: Editing): () => Promise<Plan> {
-	return () => kept.then(() => planner(planning));
+function plannedAfter(kept: Promise<void>, planning: Planning, editing: Editing): () => Promise<Plan> {
+	return () =>
+		kept
+			.then(() => countLarge(planning.source.transcript, planning.model, editing))
+			.then(() => editing.planner(planning));
+}
+
+async function countLarge(
+	transcript: Transcript,
+	model: string | undefined,
+	{ largeTexts, policy }: Pick<Editing, "largeTexts" | "policy">,
+): Promise<void> {
+	if (largeTexts) await countLargeTexts(transcript, { policy, model, largeTexts });
 }
 
 function faultOf(kind: "archive" | "failed", { onFault }: Editing): (error: unknown) => void {
@@ -236,7 +257,8 @@ async function inPath<Written, Planned>(
 	if (clearingFor(request, editing.policy, opened.remembered) === "refused") return undefined;
 	const states = knownStates(opened, opened.remembered, editing.memory);
 	const tokensPerChar = opened.branch?.tokensPerChar;
-	const work = plan(planningOf(opened, { ...what, states, tokensPerChar, pause }));
+	const planning = planningOf(opened, { ...what, states, tokensPerChar, pause });
+	const work = countLarge(opened.transcript, request.model, editing).then(() => plan(planning));
 	const planned = await inTime(work, longestWaitMs).catch((error: unknown) => {
 		if (error !== tooLong) editing.onFault(isArchiveFault(error) ? "archive" : "failed", describe(error));
 		return undefined;

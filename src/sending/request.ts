@@ -3,6 +3,7 @@ import type { CacheTerms } from "../billing/terms.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { CutsElsewhere } from "../truncation/truncate-results.ts";
 import type { Originals } from "./archiving.ts";
 import { type Branch, type Histories, resultsOf } from "./histories.ts";
 import { conversationKey, resultKeys } from "./identity.ts";
@@ -68,8 +69,10 @@ export function openRequest(
 	const { transcript } = source;
 	const conversation = conversationKey(transcript);
 	const at = now();
+	/** Absent: each new result is cut in this thread. */
+	const cutsElsewhere = undefined as CutsElsewhere | undefined;
 	if (conversation === undefined)
-		return { source, transcript, conversation, at, paired: pairResults(transcript), sent: 0 };
+		return { source, transcript, conversation, at, paired: pairResults(transcript), sent: 0, cutsElsewhere };
 	const branch = histories.continuedBy(conversation, transcript);
 	const remembered = memory.recall(conversation);
 	const { lastCall } = remembered;
@@ -86,6 +89,7 @@ export function openRequest(
 		branch: branch as Branch | undefined,
 		/** By place, our answers to what the agent asks with this request. */
 		answers: undefined as ReadonlyMap<number, string> | undefined,
+		cutsElsewhere,
 		/** Results of earlier requests that this one continues. */
 		sent: branch ? resultsOf(branch) : 0,
 		paired: pairResults(transcript),

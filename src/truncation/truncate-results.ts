@@ -25,6 +25,13 @@ export interface TruncateParameters {
 	readonly isPlaceholder?: ((text: string) => boolean) | undefined;
 	/** Given if originals are archived, so that markers contain the reference. */
 	readonly archiving?: Archiving | undefined;
+	/** Cuts made elsewhere, of texts of more than `from` characters. One that is not there yet stays whole. */
+	readonly elsewhere?: CutsElsewhere | undefined;
+}
+
+export interface CutsElsewhere {
+	readonly from: number;
+	readonly find: (cut: TruncateOutputParameters) => string | undefined;
 }
 
 /**
@@ -55,12 +62,12 @@ export function resultTruncater(parameters: TruncateParameters): (one: PairedRes
 	};
 }
 
-type CutParameters = TruncateParameters & {
+type ResultParameters = TruncateParameters & {
 	readonly focus: string | undefined;
 	readonly settings: string | undefined;
 };
 
-function truncateResult(paired: PairedResult, parameters: CutParameters): ReplaceEdit[] {
+function truncateResult(paired: PairedResult, parameters: ResultParameters): ReplaceEdit[] {
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
 	const { result } = paired;
 	const editOf = editsOf(paired, "truncate");
@@ -98,7 +105,7 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 	return withRepeats(result, edits);
 }
 
-function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceEdit | undefined {
+function truncateList(paired: PairedResult, parameters: ResultParameters): ReplaceEdit | undefined {
 	const { result } = paired;
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
 	const { whole, texts } = result;
@@ -113,13 +120,21 @@ function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceE
 	return editsOf(paired, "truncate")({ path: whole.path, replacement: whole.write(cut), before, after, takenOut });
 }
 
-function cutText(text: string, { limits, byStrategy, archiving, focus, settings }: CutParameters): string | undefined {
+function cutText(
+	text: string,
+	{ limits, byStrategy, archiving, focus, settings, elsewhere }: ResultParameters,
+): string | undefined {
 	if (text.length <= limits.maxChars) return undefined;
 	const ref = archiving?.refOf(text);
 	if (byStrategy) {
 		const budget = { unit: "chars", max: limits.maxChars } as const;
 		const key = `${settings} ${ref} ${focus}`;
-		const shorter = rememberCut(text, key, () => truncateOutput({ ...byStrategy, text, budget, focus, ref }).text);
+		const cut = { ...byStrategy, text, budget, focus, ref };
+		const shorter =
+			elsewhere && text.length > elsewhere.from
+				? elsewhere.find(cut)
+				: rememberCut(text, key, () => truncateOutput(cut).text);
+		if (shorter === undefined) return undefined;
 		// Without the reference the original could not be restored. A marker needs less room than a notice.
 		if (ref === undefined || shorter.includes(ref)) return shorter;
 	}

@@ -1,12 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
-import { Piscina } from "piscina";
 import type { Archive, Original } from "../../archive/archive.ts";
 import type { ArchiveLocation, ArchiveSource } from "../../archive/open.ts";
 import type { JsonObject } from "../../conversation/json.ts";
 import { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "../../errors.ts";
 import type { CallReport, LogEvent } from "../../log.ts";
+import { openThreads } from "../../operations/threads.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type Summariser, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import { heldArguments } from "../body.ts";
@@ -21,20 +20,8 @@ export type CallPool = ReturnType<typeof createPool>;
 export function createPool(options: PoolOptions = {}) {
 	const { threads = availableParallelism(), maxQueue = 64 } = options;
 	const { maxQueueBytes = 256 * 1024 * 1024 } = options;
-	const piscina = new Piscina({
-		filename: fileURLToPath(new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url)),
-		name: "runJob",
-		minThreads: 1,
-		maxThreads: threads,
-		idleTimeout: 60_000,
-		// A thread that blocks while it waits for a job would not serve its connection to Redis.
-		atomics: "disabled",
-		recordTiming: false,
-		// Not deeper than that of the server's thread, which writes the answers again.
-		resourceLimits: { stackSizeMb: 1 },
-	});
-	// A thread that fails without a job is replaced when the next one comes.
-	piscina.on("error", () => undefined);
+	const module = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url);
+	const piscina = openThreads({ module, name: "runJob", least: 1, most: threads });
 
 	const queue = createFairQueue<() => void>({ jobs: maxQueue, bytes: maxQueueBytes });
 	const closing = new AbortController();
