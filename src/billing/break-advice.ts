@@ -5,14 +5,19 @@ export function adviceOn({
 	cause,
 	server,
 	times,
+	isRecorded = false,
 }: {
 	readonly cause: BreakCause | (string & {});
 	/** An MCP server whose tools changed. */
 	readonly server?: string | undefined;
 	/** How often they did. */
 	readonly times?: number | undefined;
+	/** Whether it is known from a session file alone, which does not show what a proxy has sent. */
+	readonly isRecorded?: boolean | undefined;
 }): string | undefined {
 	if (cause === "tools" && server !== undefined) return adviceOnServer(server, times ?? 1);
+	if (cause === "earlier_message" && isRecorded)
+		return "Earlier messages were sent shorter than they are recorded: a proxy (such as `palimpsest launch`) masked them, or the program trimmed its history.";
 	return advices.get(cause);
 }
 

@@ -5,8 +5,11 @@ import { whole } from "../operations/window-words.ts";
 import { shownName } from "./input-output.ts";
 
 /** Lines of advice on the breaks of a cause: one for each MCP server whose tools changed, at most three. */
-export function adviceOnCause({ cause, servers }: Pick<BreakSums, "cause" | "servers">): string[] {
-	if (servers.length === 0) return [adviceOn({ cause })].flatMap((advice) => advice ?? []);
+export function adviceOnCause(
+	{ cause, servers }: Pick<BreakSums, "cause" | "servers">,
+	how: Pick<Parameters<typeof adviceOn>[0], "isRecorded"> = {},
+): string[] {
+	if (servers.length === 0) return [adviceOn({ cause, ...how })].flatMap((advice) => advice ?? []);
 	return servers.slice(0, 3).flatMap(({ server, breaks }) => adviceOn({ cause, server, times: breaks }) ?? []);
 }
 

@@ -62,7 +62,7 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 		);
 	if (leftOut !== undefined) say(leftOut);
 	const all = sessions.flatMap(({ breaks }) => breaks);
-	const causes = sumBreaks(all).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
+	const causes = sumBreaks(all).map((sum) => ({ ...sum, advice: adviceOnCause(sum, { isRecorded: true }) }));
 	const formats = [...new Set(sessions.map(({ format }) => format))].sort().map((format) => {
 		const own = sessions.filter((one) => one.format === format);
 		return { format, sessions: own.length, ...figuresOf(own) };

@@ -12,14 +12,13 @@ interface Launched {
 	readonly upstreams: Pointing["upstreams"];
 }
 
-/** The last line of a proxy: what passed it, or that nothing did, and where its live page was. */
+/** The last line of a proxy: what passed it, or that nothing did. Its pages have ended by then. */
 export function closingText(
 	totals: ProxyTotals,
 	{ address, program }: { readonly address: string; readonly program?: Launched | undefined },
 ): string {
-	const page = `live page while it ran: ${address}/palimpsest/`;
 	if (totals.asked === 0) return `no request passed the proxy at ${address}: ${whyNone(address, program)}`;
-	return `${(totals.requests === 0 ? unedited(totals) : figures(totals)).join(", ")}; ${page}`;
+	return (totals.requests === 0 ? unedited(totals) : figures(totals)).join(", ");
 }
 
 function whyNone(address: string, program: Launched | undefined): string {
@@ -30,6 +29,10 @@ function whyNone(address: string, program: Launched | undefined): string {
 }
 
 function unedited(totals: ProxyTotals): string[] {
+	if (totals.failed === totals.asked) {
+		const all = totals.asked === 1 ? "the only request" : `all ${counted(totals.asked, "request")}`;
+		return [`${all} failed: the upstream gave no good answer`, ...reservations({ ...totals, failed: 0 })];
+	}
 	return [`${counted(totals.asked, "request")} passed, none with a conversation`, ...reservations(totals)];
 }
 

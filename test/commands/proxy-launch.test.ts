@@ -55,10 +55,9 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect(provider.paths).toEqual(["POST /v1/messages"]);
 		expect(lines).toEqual([
 			expect.stringMatching(
-				/^palimpsest: [\d,]+ requests?, [\d,]+ tokens sent, [\d,]+ left out, billed \d+\.\d\d × raw; live page while it ran: http:\/\/127\.0\.0\.1:\d+\/palimpsest\/$/,
+				/^palimpsest: [\d,]+ requests?, [\d,]+ tokens sent, [\d,]+ left out, billed \d+\.\d\d × raw$/,
 			),
 		]);
-		expect(lines[0]).toContain(`${said.base}/palimpsest/`);
 		await expect(fetch(said.base)).rejects.toThrow();
 	});
 

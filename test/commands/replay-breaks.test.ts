@@ -16,6 +16,7 @@ function rollout(
 		readonly effort?: string;
 	}[],
 	said = "Done.",
+	model = "gpt-5",
 ) {
 	let time = start;
 	let total = 0;
@@ -29,7 +30,7 @@ function rollout(
 				record("response_item", { type: "message", role, content: [{ type, text: words }] });
 			return [
 				record("event_msg", { type: "task_started" }),
-				record("turn_context", { model: "gpt-5", effort }),
+				record("turn_context", { model, effort }),
 				text("input_text", "user", `Task ${turn}.`),
 				text("output_text", "assistant", said),
 				record("event_msg", {
@@ -109,4 +110,20 @@ it("replay --breaks counts the calls that a fork copied from its session once", 
 	const { text, code, lines } = await runHere(["replay", folder, "--breaks"], { folder });
 	expect([code, lines]).toEqual([0, ["palimpsest: left out 8 calls that another file has too"]]);
 	expect(text).toMatch(/^codex-rollout +1 +5 +2 +100 %$/m);
+});
+
+it("replay --breaks blames no program for messages that a proxy may have masked", async () => {
+	const folder = await scratchFolder();
+	const turns = [
+		{ input: 20_000, read: 2_432, minutes: 0 },
+		{ input: 30_000, read: 19_968, minutes: 1 },
+		{ input: 22_000, read: 2_432, minutes: 1 },
+	];
+	const lines = rollout(turns, "Done.", "claude-opus-4-8").map((one) => JSON.stringify(one));
+	await writeFile(join(folder, "rollout.jsonl"), lines.join("\n"));
+	const { text } = await runHere(["replay", "--breaks", "rollout.jsonl"], { folder });
+	expect(text.replace(/\s+/g, " ")).toContain(
+		"a proxy (such as `palimpsest launch`) masked them, or the program trimmed",
+	);
+	expect(text).not.toContain("Your program rewrites");
 });
