@@ -42,7 +42,7 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 		const source = readConversation(conversation, policy.mask.observations);
 		const { prices } = await ratesOfSession(modelOnRecord(source), policy.prices);
 		const { messages } = source.transcript;
-		const ownStart = copiedCalls.add(source.transcript);
+		const ownStart = copiedCalls.add(source);
 		const ofCopies = messages.slice(0, ownStart).filter(({ usage }) => usage).length;
 		const { calls, breaks } = recordedBreaks(source, prices.cache_seconds, ownStart);
 		copied += ofCopies;

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Message, Transcript } from "../conversation/transcript.ts";
+import type { Message } from "../conversation/transcript.ts";
+import type { ReadConversation } from "../formats/detect.ts";
+import { objectOf, stringAt } from "../json-text/value.ts";
 
 /** Answers of models with so many characters are not the same by chance. */
 const fewCharacters = 200;
@@ -7,13 +9,13 @@ const fewCharacters = 200;
 /**
  * Forks of a session begin with its history: of several conversations, in any order, each LLM call counts once. `add` returns
  * the message behind the last call that a conversation before it has; 0 for none. A call is known by the id of its answer, or
- * by all messages until then where the record has no id.
+ * by all messages until then, and the model that the document names, where the record has no id.
  */
 export function startCopiedCalls() {
 	const known = new Set<string>();
 	return {
-		add({ messages }: Transcript): number {
-			const keys = keysOf(messages);
+		add({ document, transcript }: Pick<ReadConversation, "document" | "transcript">): number {
+			const keys = keysOf(transcript.messages, stringAt(objectOf(document), "model"));
 			const last = keys.findLastIndex((key) => key !== undefined && known.has(key));
 			for (const key of keys) if (key !== undefined) known.add(key);
 			return last + 1;
@@ -22,8 +24,8 @@ export function startCopiedCalls() {
 }
 
 /** For each message, the key of the call that it answers; `undefined` for other messages, and for a beginning that may be chance. */
-function keysOf(messages: readonly Message[]): (string | undefined)[] {
-	let beginning = "";
+function keysOf(messages: readonly Message[], model = ""): (string | undefined)[] {
+	let beginning = model;
 	let characters = 0;
 	return messages.map((message) => {
 		const { role, counted, mediaTokens, calls, results, thinking, answerId } = message;

@@ -68,7 +68,7 @@ export async function startReplay(settings: ReplaySettings) {
 			const { meter, estimate } = await tokenMeter(policy, model);
 			const { factor } = estimate.scale;
 			const { transcript, requestOverhead } = asSent(source, { model });
-			const ownStart = copiedCalls.add(source.transcript);
+			const ownStart = copiedCalls.add(source);
 			const replayed = replayConversation(
 				{
 					transcript,

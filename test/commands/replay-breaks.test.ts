@@ -102,7 +102,7 @@ it("replay --breaks counts the calls that a fork copied from its session once", 
 		{ input: 22_000, read: 19_968, minutes: 1 },
 		{ input: 24_000, read: 2_432, minutes: 90 },
 	];
-	const fork = [...parent, { input: 26_000, read: 2_432, minutes: 90 }, { input: 28_000, read: 25_984, minutes: 1 }];
+	const fork = [...parent, { input: 26_000, read: 1_920, minutes: 90 }, { input: 28_000, read: 25_984, minutes: 1 }];
 	for (const [name, turns] of Object.entries({ "1-fork": fork, "2-parent": parent, "3-fork-again": fork })) {
 		const records = rollout(turns, "All parts are built, and none fails. ".repeat(8));
 		await writeFile(join(folder, `${name}.jsonl`), records.map((one) => JSON.stringify(one)).join("\n"));

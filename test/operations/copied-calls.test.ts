@@ -132,17 +132,15 @@ it("keeps sessions that only begin with the same words", () => {
 		{ role: "user", content: "Hello" },
 		{ role: "assistant", content: "Hello! How can I help?" },
 	];
-	const { transcript } = readConversation(hello);
+	const source = readConversation(hello);
 	const copies = startCopiedCalls();
-	expect([copies.add(transcript), copies.add(transcript)]).toEqual([0, 0]);
+	expect([copies.add(source), copies.add(source)]).toEqual([0, 0]);
 	const long = [
 		...hello,
 		{ role: "user", content: "Why?" },
 		{ role: "assistant", content: "Since it is so. ".repeat(20) },
 	];
-	expect([copies.add(readConversation(long).transcript), copies.add(readConversation(long).transcript)]).toEqual([
-		0, 4,
-	]);
+	expect([copies.add(readConversation(long)), copies.add(readConversation(long))]).toEqual([0, 4]);
 });
 
 it("counts answers with one message id and several ids of requests, and takes the message id where there is none", () => {
@@ -152,7 +150,7 @@ it("counts answers with one message id and several ids of requests, and takes th
 			requestId,
 		}));
 	};
-	const start = (requestId: string | undefined) => readConversation(session(requestId)).transcript;
+	const start = (requestId: string | undefined) => readConversation(session(requestId));
 	const copies = startCopiedCalls();
 	const starts = ["req_1", "req_2", "req_1", undefined, undefined].map((id) => copies.add(start(id)));
 	expect(starts).toEqual([0, 0, 2, 0, 2]);
@@ -164,5 +162,19 @@ it("keeps the calls of a subagent in a file of its own", () => {
 		return { ...(record as object), isSidechain: true, agentId: "a1" };
 	});
 	const copies = startCopiedCalls();
-	expect([session, side].map((one) => copies.add(readConversation(one).transcript))).toEqual([0, 0]);
+	expect([session, side].map((one) => copies.add(readConversation(one)))).toEqual([0, 0]);
+});
+
+it("counts the calls of one conversation with two models, each in its request, twice", () => {
+	const body = (model: string) => {
+		const call = { id: "call_1", type: "function", function: { name: "list", arguments: "{}" } };
+		const messages = [
+			{ role: "user", content: "Hello" },
+			{ role: "assistant", content: null, tool_calls: [call] },
+			{ role: "tool", tool_call_id: "call_1", content: "a.txt" },
+		];
+		return readConversation({ model, messages });
+	};
+	const copies = startCopiedCalls();
+	expect(["one", "two", "one"].map((model) => copies.add(body(model)))).toEqual([0, 0, 2]);
 });
