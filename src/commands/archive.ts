@@ -18,7 +18,7 @@ import {
 	commandConfig,
 	inputName,
 	printJson,
-	readInput,
+	readSession,
 	say,
 	show,
 	withOwnArchive,
@@ -152,7 +152,7 @@ const mostNamed = 10;
 export async function restore(file: string, options: ArchiveCommandOptions): Promise<void> {
 	const { policy } = await commandConfig(options);
 	const name = inputName(file);
-	const text = decodeText(await readInput(file, policy.limits.max_file_bytes), name);
+	const text = decodeText(await readSession(file, policy.limits.max_file_bytes), name);
 	const restored = await withOwnArchive(options, policy, (archive) => restoreText({ text, archive, policy, name }));
 	process.stdout.write(restored.text);
 	const { restored: count, redacted, reasoning_after: after, ...left } = restored.report;

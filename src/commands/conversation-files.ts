@@ -3,6 +3,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { isResultName } from "../files/access.ts";
+import { unpackedName } from "../files/packed.ts";
 
 interface FoundFile {
 	readonly file: string;
@@ -10,13 +11,18 @@ interface FoundFile {
 	readonly isNamed: boolean;
 }
 
-/** Named files, and all .json and .jsonl files below named folders, except our results. No folder is read twice. */
+/**
+ * Named files, and all .json and .jsonl files below named folders, also packed ones, except our results. No folder is read
+ * twice. Of a file that is there in both forms, Codex reads the plain one.
+ */
 export async function findConversations(names: readonly string[]): Promise<readonly FoundFile[]> {
 	const lists = await Promise.all(
 		names.map(async (name): Promise<readonly FoundFile[]> => {
 			if (!(await isFolder(name))) return [{ file: name, isNamed: true }];
-			const isSession = (file: string) => /\.jsonl?$/i.test(file) && !isResultName(file);
-			const files = (await filesBelow(name)).filter(isSession).sort();
+			const isSession = (file: string) => /\.jsonl?$/i.test(unpackedName(file)) && !isResultName(unpackedName(file));
+			const found = (await filesBelow(name)).filter(isSession).sort();
+			const plain = new Set(found);
+			const files = found.filter((file) => unpackedName(file) === file || !plain.has(unpackedName(file)));
 			return files.map((file) => ({ file, isNamed: false }));
 		}),
 	);

@@ -9,6 +9,7 @@ import { compactJson } from "../conversation/json.ts";
 import type { Path } from "../conversation/paths.ts";
 import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
+import { unpack } from "../files/packed.ts";
 import type { Recording } from "../formats/recording.ts";
 import { readChatLog } from "../formats/vscode-chat.ts";
 import { ownCommandAnywhere, shellArgument } from "../hosts/own-command.ts";
@@ -201,7 +202,7 @@ export async function readConversationFile(file: string, maxBytes: number): Prom
 }
 
 async function readSalvaged(file: string, maxBytes: number): Promise<TextDocument | Recording> {
-	const bytes = await readInput(file, maxBytes);
+	const bytes = await readSession(file, maxBytes);
 	// Decoding a text empties its bytes.
 	const text = isUtf8(bytes) ? decodeInput(bytes, file) : withoutOtherBytes(bytes);
 	try {
@@ -236,7 +237,7 @@ function withoutOtherBytes(bytes: Buffer): string {
 }
 
 async function readDocumentOrRecording(file: string, maxBytes: number): Promise<TextDocument | Recording> {
-	return documentOrRecording(decodeInput(await readInput(file, maxBytes), file), file);
+	return documentOrRecording(decodeInput(await readSession(file, maxBytes), file), file);
 }
 
 function decodeInput(bytes: Buffer, file: string): string {
@@ -264,6 +265,11 @@ async function documentOrRecording(text: string, file: string): Promise<TextDocu
 
 export function inputName(file: string): string {
 	return file === "-" ? "standard input" : file;
+}
+
+/** As `readInput`, without the packing of a session. */
+export async function readSession(file: string, maxBytes: number): Promise<Buffer> {
+	return unpack(await readInput(file, maxBytes), { name: inputName(file), mostBytes: maxBytes });
 }
 
 /** A file, or standard input for `-`. Throws PalimpsestError `unreadable_file`, `payload_too_large`. */

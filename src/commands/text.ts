@@ -6,6 +6,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
+import { unpackedName } from "../files/packed.ts";
 import { decodeOutput } from "../files/text-encoding.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import { countingWords, countText } from "../operations/count.ts";
@@ -27,7 +28,7 @@ import {
 	logToStderr,
 	outputPieces,
 	printJson,
-	readInput,
+	readSession,
 	salvage,
 	saveAddressOf,
 	say,
@@ -80,9 +81,9 @@ export async function count(
 	options: CommonOptions & { readonly model?: string; readonly encoding?: EncodingName; readonly json?: boolean },
 ): Promise<void> {
 	const { policy } = await commandConfig(options);
-	const bytes = await readInput(file, policy.limits.max_file_bytes);
+	const bytes = await readSession(file, policy.limits.max_file_bytes);
 	const whole = decodeOutput(bytes);
-	const text = (/\.jsonl$/i.test(file) ? salvage(whole, file) : undefined) ?? whole;
+	const text = (/\.jsonl$/i.test(unpackedName(file)) ? salvage(whole, file) : undefined) ?? whole;
 	const { model, encoding } = options;
 	const counted = await countText({ text, policy, model, encoding });
 	if (options.json) return printJson(counted);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, type ResultWord } from "../files/access.ts";
+import { unpack, unpackedName } from "../files/packed.ts";
 import { spellingsOf, writeEdits } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { namingRescue } from "../json-text/salvage.ts";
@@ -112,7 +113,8 @@ export async function answerConversation(call: ConversationCall): Promise<Answer
 		const outcome = await edit({ ...shell, conversation: messages });
 		return outcome.instead ?? answerWith(input, withUnsafeIntegers(messages, outcome));
 	}
-	const bytes = await files.read(path, policy.limits.max_file_bytes);
+	const mostBytes = policy.limits.max_file_bytes;
+	const bytes = await unpack(await files.read(path, mostBytes), { name: "the file at `path`", mostBytes });
 	const document = readFile(decodeText(bytes, "the file at `path`"));
 	const { value: conversation } = document;
 	const outcome = await edit({ ...shell, conversation, spellingsOf: (paths) => spellingsOf(document, paths) });
@@ -148,7 +150,7 @@ function requireFittingArguments({ messages, path, respond_with, output_path, ov
 /** The error names other ways, since the folder of `path` may not be writable. */
 async function writeBeside({ context, done }: ConversationCall, path: string, text: string): Promise<string> {
 	try {
-		return await context.files.writeBeside(path, done, text);
+		return await context.files.writeBeside(unpackedName(path), done, text);
 	} catch (error) {
 		if (!(error instanceof PalimpsestError)) throw error;
 		const advice = 'Name a file for the result by `output_path`, or ask for respond_with "edits" or "messages".';

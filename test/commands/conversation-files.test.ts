@@ -30,6 +30,18 @@ describe("finding conversations to replay", () => {
 		]);
 	});
 
+	it("includes packed sessions, but those that are there in plain form too", async () => {
+		for (const name of ["b.jsonl.zst", "d.jsonl.zst", "d.masked.jsonl.zst", "e.tar.zst"]) {
+			await writeFile(join(folder, "sessions", name), "");
+		}
+		expect(await found("sessions")).toEqual([
+			["sessions/a.json", false],
+			["sessions/b.jsonl", false],
+			["sessions/d.jsonl.zst", false],
+			["sessions/old/c.JSON", false],
+		]);
+	});
+
 	it("skips results that our tools wrote next to a session, unless they are named", async () => {
 		for (const name of ["b.masked.jsonl", "b.guarded-2.jsonl", "a.compacted.json", "unmasked.json"]) {
 			await writeFile(join(folder, "sessions", name), "[]");
