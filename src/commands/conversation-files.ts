@@ -29,30 +29,44 @@ export async function findConversations(names: readonly string[]): Promise<reado
 	return lists.flat();
 }
 
-const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
+/** Why a file is left out, by the code of its error. */
+const unreadable: Readonly<Record<string, string>> = {
+	invalid_json: "that cannot be read as a conversation",
+	not_a_conversation: "that cannot be read as a conversation",
+	payload_too_large: "larger than limits.max_file_bytes",
+	unreadable_file: "that cannot be opened or unpacked",
+};
 
-/** Adds all files, and tells how many are left out for a reason. A file that an argument names has to be readable. */
+/** A reason and its number, as `leftOutText` takes them. */
+type LeftOut = readonly [count: number, what: string, why: string];
+
+/**
+ * Adds all files. Tells how many are left out for a reason of the caller, and how many cannot be read, by reason. A file that an
+ * argument names has to be readable.
+ */
 export async function addFiles<Reason extends string>(
 	names: readonly string[],
 	add: (file: string) => Promise<Reason | "added">,
-): Promise<(reason: Reason | "unreadable") => number> {
-	const done: (Reason | "added" | "unreadable")[] = [];
+): Promise<{ readonly countOf: (reason: Reason) => number; readonly unreadable: readonly LeftOut[] }> {
+	const done: (Reason | "added")[] = [];
+	const counts = new Map<string, number>();
 	for (const { file, isNamed } of await findConversations(names)) {
 		try {
 			done.push(await add(file));
 		} catch (error) {
-			const isLeftOut = !isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code);
-			if (!isLeftOut) throw error;
-			done.push("unreadable");
+			const why = !isNamed && error instanceof PalimpsestError ? unreadable[error.code] : undefined;
+			if (why === undefined) throw error;
+			counts.set(why, (counts.get(why) ?? 0) + 1);
 		}
 	}
-	return (reason) => done.filter((one) => one === reason).length;
+	return {
+		countOf: (reason) => done.filter((one) => one === reason).length,
+		unreadable: Array.from(counts, ([why, count]) => [count, "file", why]),
+	};
 }
 
 /** What a command has left out, such as `left out 2 files that cannot be read`; `undefined` for nothing. */
-export function leftOutText(
-	counts: readonly (readonly [count: number, what: string, why: string])[],
-): string | undefined {
+export function leftOutText(counts: readonly LeftOut[]): string | undefined {
 	const words = counts.flatMap(([count, what, why]) =>
 		count === 0 ? [] : [`${count} ${what}${count === 1 ? "" : "s"} ${why}`],
 	);

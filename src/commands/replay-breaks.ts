@@ -37,7 +37,7 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 	const sessions: Session[] = [];
 	const copiedCalls = startCopiedCalls();
 	let copied = 0;
-	const countOf = await addFiles(names, async (file) => {
+	const { countOf, unreadable } = await addFiles(names, async (file) => {
 		const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
 		const source = readConversation(conversation, policy.mask.observations);
 		const { prices } = await ratesOfSession(modelOnRecord(source), policy.prices);
@@ -51,7 +51,7 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 		return "added";
 	});
 	const leftOut = leftOutText([
-		[countOf("unreadable"), "file", "that cannot be read as a conversation"],
+		...unreadable,
 		[countOf("uncached"), "conversation", "without tokens read from a cache"],
 		[copied, "call", "that another file has too"],
 	]);

@@ -56,7 +56,7 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 			return { name, replay };
 		}),
 	);
-	const countOf = await addFiles(names, async (file) => {
+	const { countOf, unreadable } = await addFiles(names, async (file) => {
 		const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
 		let isLong = false;
 		for (const { replay } of replays) {
@@ -69,7 +69,7 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	});
 	const copied = replays[0]?.replay.copied() ?? 0;
 	const leftOut = leftOutText([
-		[countOf("unreadable"), "file", "that cannot be read as a conversation"],
+		...unreadable,
 		[countOf("short"), "conversation", "of too few tool turns"],
 		[comparesPolicies ? copied : 0, "call", "that another file has too"],
 	]);

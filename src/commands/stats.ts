@@ -5,7 +5,8 @@ import { type FigureSums, type Grouping, type Statistics, startSums } from "../f
 import { alignColumns } from "../operations/report-text.ts";
 import { counted, whole } from "../operations/window-words.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
-import { printJson, show, shownName } from "./input-output.ts";
+import { leftOutText } from "./conversation-files.ts";
+import { printJson, say, show, shownName } from "./input-output.ts";
 
 interface StatsOptions {
 	readonly days: number;
@@ -19,10 +20,19 @@ const day = 24 * 3_600_000;
 /** `palimpsest stats` */
 export async function stats({ days, by, breaks, json }: StatsOptions): Promise<void> {
 	const until = Date.now();
-	const period = { since: until - days * day, until };
-	if (breaks) return printBreaks({ days, period, json });
+	let damaged = 0;
+	const onLeftOut = () => {
+		damaged += 1;
+	};
+	const period = { since: until - days * day, until, onLeftOut };
+	const tellLeftOut = () => {
+		const leftOut = leftOutText([[damaged, "line", "of figures that cannot be read"]]);
+		if (leftOut !== undefined) say(leftOut);
+	};
+	if (breaks) return printBreaks({ days, period, json }).then(tellLeftOut);
 	const sums = startSums(by);
 	for await (const line of readFigures(period)) sums.add(line);
+	tellLeftOut();
 	const statistics = sums.end();
 	if (json) printJson({ days, grouped_by: by, ...statistics }, 2);
 	else show(statsText(statistics, { days, by }));
@@ -34,7 +44,7 @@ async function printBreaks({
 	json,
 }: {
 	readonly days: number;
-	readonly period: { readonly since: number; readonly until: number };
+	readonly period: Parameters<typeof readFigures>[0];
 	readonly json: boolean | undefined;
 }): Promise<void> {
 	const found: BreakLine[] = [];

@@ -66,19 +66,21 @@ export function openFigures({
 }
 
 /**
- * The lines of a period, the oldest day first. Lines that a crash cut off are left out. Throws PalimpsestError
- * `unreadable_file`.
+ * The lines of a period, the oldest day first. Lines that a crash cut off are left out, and `onLeftOut` is called for each. Throws
+ * PalimpsestError `unreadable_file`.
  */
 export async function* readFigures({
 	since,
 	until = Number.POSITIVE_INFINITY,
 	folder = figuresFolder(),
+	onLeftOut,
 }: {
 	/** In ms since 1970. */
 	readonly since: number;
 	/** A clock that was wrong has left lines of later days. */
 	readonly until?: number;
 	readonly folder?: string;
+	readonly onLeftOut?: () => void;
 }): AsyncGenerator<FigureLine> {
 	const first = nameOf(Math.max(0, since));
 	for (const name of await dayFiles(folder).catch(refuseUnreadable(folder))) {
@@ -87,6 +89,7 @@ export async function* readFigures({
 		const text = await readFile(file, "utf8").catch(undefinedIfAbsent).catch(refuseUnreadable(file));
 		for (const one of (text ?? "").split("\n")) {
 			const line = one === "" ? undefined : readLine(one);
+			if (one !== "" && !line) onLeftOut?.();
 			if (line && line.at >= since && line.at <= until) yield line;
 		}
 	}

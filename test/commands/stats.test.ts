@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openFigures } from "../../src/figures/store.ts";
@@ -109,4 +109,21 @@ it("stats leaves out later days, shows no negative zero, and names a file that i
 	const refused = await run("--days", "10000");
 	expect(refused).toMatchObject({ code: 1, lines: [expect.stringContaining("[unreadable_file]")] });
 	expect(refused.lines[0]).toContain("2020-01-01.jsonl: EISDIR");
+});
+
+it("stats says how many lines of figures it left out", async () => {
+	const folder = await scratchFolder();
+	const environment = { XDG_STATE_HOME: join(folder, "state") };
+	const figures = join(folder, "state/palimpsest/figures");
+	await mkdir(figures, { recursive: true });
+	const at = Date.now() - 1_000;
+	const ping = JSON.stringify({ at, kind: "ping", program: "claude", billed: 2_300 });
+	await writeFile(
+		join(figures, `${new Date(at).toISOString().slice(0, 10)}.jsonl`),
+		`\n${ping}\n{"at":${at},"kind":"pi\n[]\n${ping}`,
+	);
+	for (const parameters of [[], ["--json"], ["--breaks"]]) {
+		const { code, lines } = await runHere(["stats", ...parameters], { folder, environment });
+		expect([code, lines]).toEqual([0, ["palimpsest: left out 2 lines of figures that cannot be read"]]);
+	}
 });

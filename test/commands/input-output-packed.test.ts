@@ -64,8 +64,12 @@ it("replay of a folder leaves out a damaged packed session, and names it if it i
 	const { packed } = await sessions();
 	const damaged = storedFrame(Buffer.from(rollout(9))).subarray(0, 900);
 	await writeFile(join(packed, "damaged.jsonl.zst"), damaged);
+	await writeFile(join(packed, "notes.json"), "7");
 	const { code, lines } = await runHere(["replay", ".", "--policies", "raw"], { folder: packed });
-	expect([code, lines]).toEqual([0, ["palimpsest: left out 1 file that cannot be read as a conversation"]]);
+	expect([code, lines]).toEqual([
+		0,
+		["palimpsest: left out 1 file that cannot be opened or unpacked, 1 file that cannot be read as a conversation"],
+	]);
 	const named = await runHere(["replay", "damaged.jsonl.zst"], { folder: packed });
 	expect([named.code === 0, named.lines.join("\n")]).toEqual([
 		false,
