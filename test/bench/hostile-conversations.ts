@@ -97,7 +97,7 @@ async function peakOf({ name, requests, chars }: Flood, command?: string): Promi
 }
 
 /** Linux tells it in kB. */
-function peakResident(id: number | undefined): number {
+export function peakResident(id: number | undefined): number {
 	const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${id}/status`, "utf8")) ?? [];
 	return Number(kilobytes) / 1_000;
 }

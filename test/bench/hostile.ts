@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { hostileConversations } from "./hostile-conversations.ts";
 import { hostileGateway } from "./hostile-gateway.ts";
+import { hostileProxy } from "./hostile-proxy.ts";
 import { openLoadClient } from "./load-client.ts";
 import { startPinger, startServer } from "./load-run.ts";
 import { atMost, duration, progress, type Section, short } from "./section.ts";
@@ -58,6 +59,7 @@ export async function hostile(): Promise<Section> {
 	}
 	const ofGateway = await hostileGateway();
 	const conversations = await hostileConversations();
+	const ofProxy = await hostileProxy();
 	return {
 		title: "One hostile client over HTTP",
 		notes: [
@@ -77,6 +79,7 @@ export async function hostile(): Promise<Section> {
 			},
 			...ofGateway.tables,
 			...conversations.tables,
+			...ofProxy.tables,
 		],
 		targets: [
 			// The first row is what the machine does by itself.
@@ -88,6 +91,7 @@ export async function hostile(): Promise<Section> {
 				]),
 			...ofGateway.targets,
 			...conversations.targets,
+			...ofProxy.targets,
 		],
 	};
 }

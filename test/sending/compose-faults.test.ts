@@ -395,7 +395,6 @@ describe("a compressed request", () => {
 	it.each([
 		["an unknown encoding", "compress", Buffer.from("anything")],
 		["a broken body", "gzip", Buffer.from("no gzip")],
-		["a body that expands without end", "gzip", zlib.gzipSync(Buffer.alloc(80_000_000, "a"))],
 		["broken zstd, or zstd where Node has none", "zstd", Buffer.from("no zstd")],
 	])("of %s passes by its bytes", async (_, encoding, body) => {
 		const { proxy, upstream, faults } = await startEditing();
