@@ -154,7 +154,7 @@ export function createToolCaller(options: OfferedTools) {
 			const policyFile = policySource?.file() ?? null;
 			const offered = tools.map(({ name }) => name);
 			const job = { ...call, offered, allowedPaths, policyFile };
-			return callInPool(pool, { ...job, context, archive, location, principal });
+			return callInPool(pool, { ...job, context, archive, location, principal, session });
 		};
 		const outcome = await run();
 		note({ ...outcome, ...(isAsking && { isAsking: isAsking() }) });

@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import { hostileConversations } from "./hostile-conversations.ts";
 import { hostileGateway } from "./hostile-gateway.ts";
 import { hostileProxy } from "./hostile-proxy.ts";
+import { hostileServe } from "./hostile-serve.ts";
 import { openLoadClient } from "./load-client.ts";
 import { startPinger, startServer } from "./load-run.ts";
 import { atMost, duration, progress, type Section, short } from "./section.ts";
@@ -58,6 +59,7 @@ export async function hostile(): Promise<Section> {
 		all.push(await underAttack(request));
 	}
 	const ofGateway = await hostileGateway();
+	const ofServe = await hostileServe();
 	const conversations = await hostileConversations();
 	const ofProxy = await hostileProxy();
 	return {
@@ -78,6 +80,7 @@ export async function hostile(): Promise<Section> {
 				]),
 			},
 			...ofGateway.tables,
+			...ofServe.tables,
 			...conversations.tables,
 			...ofProxy.tables,
 		],
@@ -90,6 +93,7 @@ export async function hostile(): Promise<Section> {
 					atMost(`${name}: longest /healthz`, 1, Math.max(...health) / 1_000, "s"),
 				]),
 			...ofGateway.targets,
+			...ofServe.targets,
 			...conversations.targets,
 			...ofProxy.targets,
 		],

@@ -2,7 +2,7 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { builtUrl } from "./import-built.ts";
 import { judgeAnswer, type LoadOutcome } from "./load-answer.ts";
@@ -47,10 +47,11 @@ export interface LoadServer {
 	end(): Promise<void>;
 }
 
-/** Starts a server in an empty folder, which goes when it ends. */
-export async function startServer(which: LoadOptions["server"]): Promise<LoadServer> {
+/** Starts a server in an empty folder, which goes when it ends; with a file of another build, the server of that one. */
+export async function startServer(which: LoadOptions["server"], build?: string): Promise<LoadServer> {
 	const folder = mkdtempSync(join(tmpdir(), "palimpsest-bench-"));
-	const server = spawn(process.execPath, commands[which], { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+	const command = build === undefined ? commands[which] : [resolve(build), ...serve];
+	const server = spawn(process.execPath, command, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
 	const url = await addressOf(server);
 	return {
 		url,

@@ -31,7 +31,7 @@ describe.each(faces)("%s", (face) => {
 		expect(refused.content[0]).toMatchObject({
 			text: expect.stringMatching(/^\[rate_limit\] .*Call again in \d+ s\.$/),
 		});
-		expect(refused._meta?.["palimpsest/retry_after_ms"]).toBeGreaterThanOrEqual(1_000);
+		expect(refused._meta?.["palimpsest/retry_after_ms"]).toBeGreaterThanOrEqual(100);
 		// What is small needs no thread.
 		const small = { name: "truncate_output", arguments: { text: "short" } };
 		expect((await client.callTool(small)).isError).toBeFalsy();
@@ -144,7 +144,7 @@ const bytes = () => new TextEncoder().encode(JSON.stringify(some));
 const runIn = (pool: PoolServer["pool"], principal: string, { isAdmitted = false, onBegin = () => {} } = {}) =>
 	pool.run(
 		{ ...job, arguments: bytes(), allowedPaths: [], models: {}, answers: [] },
-		{ principal, signal: new AbortController().signal, isAdmitted, onBegin },
+		{ principal, caller: principal, signal: new AbortController().signal, isAdmitted, onBegin },
 	);
 
 it("callers take turns: many waiting calls of one caller do not delay a single call of another", async () => {

@@ -11,6 +11,7 @@ import { joinSignals, type Summariser, type SummaryAnswer, type SummaryRequest }
 import { heldArguments } from "../body.ts";
 import type { WorkProgress } from "../tool.ts";
 import { failedCall, type ToolContext, type ToolOutcome } from "../tool.ts";
+import { createFairQueue, createPace, type Entry } from "./queue.ts";
 
 type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 
@@ -23,21 +24,22 @@ export function createPool(options: PoolOptions = {}) {
 	const module = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url);
 	const piscina = openThreads({ module, name: "runJob", least: 1, most: threads });
 
-	const queue = createFairQueue<() => void>({ jobs: maxQueue, bytes: maxQueueBytes });
+	const queue = createFairQueue<() => void>({ jobs: maxQueue, bytes: maxQueueBytes }, () => performance.now());
 	const closing = new AbortController();
 	// Every call listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
 	let running = 0;
-	let usual = 1_000;
+	const pace = createPace(() => performance.now());
 
-	const takeTurn = async (job: ThreadJob, { principal, signal, isAdmitted }: Waiting): Promise<void> => {
+	const takeTurn = async (job: ThreadJob, { principal, caller, signal, isAdmitted }: Waiting): Promise<void> => {
 		signal.throwIfAborted();
 		if (running < threads) {
 			running += 1;
 			return;
 		}
 		await new Promise<void>((resolve, reject) => {
-			const entry: Entry<() => void> = { owner: principal, bytes: job.arguments.byteLength, job: begin };
+			const bytes = job.arguments.byteLength;
+			const entry: Entry<() => void> = { owner: principal, caller, bytes, job: begin };
 			function begin(): void {
 				signal.removeEventListener("abort", leave);
 				resolve();
@@ -46,13 +48,15 @@ export function createPool(options: PoolOptions = {}) {
 				queue.remove(entry);
 				reject(signal.reason);
 			}
-			if (!queue.add(entry, { isAdmitted })) return reject(new BusyError(wait()));
+			const ahead = queue.add(entry, { isAdmitted });
+			if (ahead > 0) {
+				// Half of the queue later, so that few come too early; the other half keeps the threads busy.
+				const waitMs = pace.waitFor(ahead + maxQueue / 2);
+				queue.keepPlace(entry, waitMs);
+				return reject(new BusyError(waitMs));
+			}
 			signal.addEventListener("abort", leave, { once: true });
 		});
-	};
-	const wait = (): number => {
-		const all = (usual * (queue.size() + running)) / threads;
-		return Math.round(Math.min(Math.max(all, 1_000), 60_000));
 	};
 
 	return {
@@ -64,19 +68,18 @@ export function createPool(options: PoolOptions = {}) {
 				await takeTurn(job, { ...waiting, signal });
 				try {
 					waiting.onBegin?.();
-					const began = performance.now();
 					const transferList = [job.arguments.buffer as ArrayBuffer];
 					const phase = createJobPhase();
 					termination = terminationOf(phase, signal);
 					const task = { signal: termination.signal, transferList };
 					const outcome: ThreadOutcome = await piscina.run({ ...job, phase }, task);
 					signal.throwIfAborted();
-					usual += (performance.now() - began - usual) / 8;
 					return outcome;
 				} finally {
 					termination?.release();
 					// At once, so that no newcomer overtakes a waiting job.
 					const next = queue.next();
+					pace.ended(next !== undefined);
 					if (next) next.job();
 					else running -= 1;
 				}
@@ -109,6 +112,8 @@ class BusyError extends PalimpsestError {
 
 interface Waiting {
 	readonly principal: string;
+	/** The session, or the principal where there is none. */
+	readonly caller: string;
 	readonly signal: AbortSignal;
 	/** An admitted job is no longer refused. */
 	readonly isAdmitted: boolean;
@@ -151,53 +156,6 @@ export type ThreadOutcome =
 			readonly log: readonly LogEvent[];
 	  }
 	| { readonly kind: "question"; readonly question: ModelQuestion; readonly arguments: Uint8Array };
-
-// ---- The queue ----
-
-interface Entry<Job> {
-	readonly owner: string;
-	readonly bytes: number;
-	readonly job: Job;
-}
-
-/** An empty queue: owners take turns, and the jobs of one owner keep their order. */
-function createFairQueue<Job>(limits: { readonly jobs: number; readonly bytes: number }) {
-	// An owner who has had a turn goes to the end; one without jobs is not here.
-	const owners = new Map<string, Entry<Job>[]>();
-	let [jobs, bytes] = [0, 0];
-	const count = (entry: Entry<Job>, change: 1 | -1): void => {
-		jobs += change;
-		bytes += change * entry.bytes;
-	};
-	return {
-		/** Returns false if the job is over a limit, unless it was admitted before. */
-		add(entry: Entry<Job>, { isAdmitted }: { readonly isAdmitted: boolean }): boolean {
-			const isOver = jobs >= limits.jobs || (jobs > 0 && bytes + entry.bytes > limits.bytes);
-			if (isOver && !isAdmitted) return false;
-			owners.set(entry.owner, [...(owners.get(entry.owner) ?? []), entry]);
-			count(entry, 1);
-			return true;
-		},
-		remove(entry: Entry<Job>): void {
-			const own = owners.get(entry.owner) ?? [];
-			const rest = own.filter((one) => one !== entry);
-			if (rest.length === own.length) return;
-			if (rest.length === 0) owners.delete(entry.owner);
-			else owners.set(entry.owner, rest);
-			count(entry, -1);
-		},
-		next(): Entry<Job> | undefined {
-			const [turn] = owners;
-			if (turn === undefined) return undefined;
-			const [owner, [first, ...rest]] = turn;
-			owners.delete(owner);
-			if (rest.length > 0) owners.set(owner, rest);
-			if (first) count(first, -1);
-			return first;
-		},
-		size: () => jobs,
-	};
-}
 
 // ---- The end of a job that no caller waits for ----
 
@@ -290,9 +248,10 @@ export async function callInPool(
 		/** Archives the originals of a thread if it is in the memory of this one. */
 		readonly archive: ArchiveSource | undefined;
 		readonly principal: string;
+		readonly session: string | undefined;
 	},
 ): Promise<ToolOutcome> {
-	const { tool, offered, context, archive, location, allowedPaths, policyFile, principal } = call;
+	const { tool, offered, context, archive, location, allowedPaths, policyFile, principal, session } = call;
 	const { signal, onProgress, layers } = context;
 	let phase: WorkProgress["phase"] | undefined;
 	const began = performance.now();
@@ -314,6 +273,7 @@ export async function callInPool(
 			};
 			const outcome = await pool.run(job, {
 				principal,
+				caller: session ?? principal,
 				signal,
 				isAdmitted: answers.length > 0,
 				onBegin,
