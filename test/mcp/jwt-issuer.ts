@@ -14,9 +14,21 @@ export interface JwtIssuer {
 	/** The public key in PEM, as an attacker has it. */
 	readonly publicPem: string;
 	/** A token that is right but for what is given; a claim of `undefined` is left out. */
-	sign(claims?: Readonly<Record<string, unknown>>, key?: CryptoKey | Uint8Array, algorithm?: string): Promise<string>;
+	sign(
+		claims?: Readonly<Record<string, unknown>>,
+		key?: CryptoKey | Uint8Array,
+		algorithm?: string,
+		id?: string,
+	): Promise<string>;
+	/** Publishes these keys from now on, in place of its first one. */
+	publish(...keys: readonly PublishedKey[]): Promise<void>;
 	/** No longer answers. */
 	stop(): void;
+}
+
+interface PublishedKey {
+	readonly key: CryptoKey;
+	readonly id: string;
 }
 
 export const audience = "https://palimpsest.example.org/mcp";
@@ -26,12 +38,19 @@ export async function startIssuer(
 	spoil: (metadata: Record<string, unknown>) => object = (one) => one,
 ): Promise<JwtIssuer> {
 	const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
-	const key = { ...(await exportJWK(publicKey)), kid: "one", alg: "ES256", use: "sig" };
+	const published = async ({ key, id }: PublishedKey) => ({
+		...(await exportJWK(key)),
+		kid: id,
+		alg: "ES256",
+		use: "sig",
+	});
+	const key = await published({ key: publicKey, id: "one" });
+	let keys: readonly object[] = [key];
 	const asked: string[] = [];
 	const server = createServer((request, response) => {
 		asked.push(request.url ?? "");
 		const documents: Record<string, unknown> = {
-			"/keys": { keys: [key] },
+			"/keys": { keys },
 			"/.well-known/oauth-authorization-server": spoil({ issuer, jwks_uri: `${issuer}/keys` }),
 		};
 		const found = documents[request.url ?? ""];
@@ -50,11 +69,14 @@ export async function startIssuer(
 		asked,
 		privateKey,
 		publicPem: JSON.stringify(key),
+		async publish(...given) {
+			keys = await Promise.all(given.map(published));
+		},
 		stop,
-		sign(claims = {}, signing = privateKey, algorithm = "ES256") {
+		sign(claims = {}, signing = privateKey, algorithm = "ES256", id = "one") {
 			const now = Math.floor(Date.now() / 1_000);
 			const usual = { iss: issuer, aud: audience, sub: "alice", iat: now, exp: now + 600 };
-			return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: algorithm, kid: "one" }).sign(signing);
+			return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: algorithm, kid: id }).sign(signing);
 		},
 	};
 }

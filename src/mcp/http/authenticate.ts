@@ -293,9 +293,27 @@ async function createJwtVerifier(given: {
 	const jwksUrl = jwks === undefined ? await findJwks(issuer, base) : secureUrl(jwks, "address of the issuer's keys");
 	const keys = createRemoteJWKSet(jwksUrl, { timeoutDuration: 5_000 });
 	const options = { issuer, audience: [...audiences], algorithms, clockTolerance, requiredClaims: ["sub", "exp"] };
+	const verify = async (token: string) => {
+		try {
+			return await jwtVerify(token, keys, options);
+		} catch (error) {
+			if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+			// The token names no key, or keys share its name: any of them may have signed it (RFC 7517, 4.5).
+			let failure: unknown = error;
+			for await (const key of error) {
+				try {
+					return await jwtVerify(token, key, options);
+				} catch (reason) {
+					if (!(reason instanceof errors.JWSSignatureVerificationFailed)) throw reason;
+					failure = reason;
+				}
+			}
+			throw failure;
+		}
+	};
 	return {
 		async verifyAccessToken(token) {
-			const { payload } = await jwtVerify(token, keys, options).catch((error: unknown) => {
+			const { payload } = await verify(token).catch((error: unknown) => {
 				throw refusalOf(error, errors);
 			});
 			const { sub, exp } = payload;

@@ -2,7 +2,7 @@ import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.
 import { discoverOAuthProtectedResourceMetadata } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { generateKeyPair, UnsecuredJWT } from "jose";
+import { type CryptoKey, generateKeyPair, UnsecuredJWT } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import { patience } from "../../support/patience.ts";
@@ -41,6 +41,9 @@ describe("a JSON Web Token", () => {
 	});
 
 	const refused: Record<string, (issuer: JwtIssuer) => Promise<string> | string> = {
+		"one 6 s after its end": ({ sign }) => sign({ exp: now() - 6 }),
+		"one whose issuer only begins alike": ({ issuer, sign }) => sign({ iss: `${issuer}/` }),
+		"one whose audience only begins alike": ({ sign }) => sign({ aud: `${audience}/more` }),
 		"an expired one": ({ sign }) => sign({ exp: now() - 60 }),
 		"one not valid yet": ({ sign }) => sign({ nbf: now() + 60 }),
 		"one without an end": ({ sign }) => sign({ exp: undefined }),
@@ -124,6 +127,36 @@ describe("a JSON Web Token", () => {
 		const token = bearer(await issuer.sign({ exp: now() - 1 }));
 		const news = await fetch(`${url}/mcp`, { method, headers: { ...headers, ...token }, body });
 		expect(await news.text()).toContain("notifications/subscriptions/acknowledged");
+	});
+
+	test("of a new key of the issuer is accepted, and unknown keys make it ask the issuer every 30 s at most", async () => {
+		vi.useFakeTimers({ toFake: ["Date"] });
+		onTestFinished(() => void vi.useRealTimers());
+		const { url, issuer } = await startWithIssuer();
+		const status = async (key: CryptoKey, id: string) =>
+			(await post(url, await issuer.sign({}, key, "ES256", id))).status;
+		expect(await status(issuer.privateKey, "one")).toBe(200);
+		const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+		await issuer.publish({ key: publicKey, id: "two" });
+		vi.setSystemTime(Date.now() + 31_000);
+		expect(await status(privateKey, "two")).toBe(200);
+		for (const id of ["three", "four", "one"]) expect(await status(issuer.privateKey, id)).toBe(401);
+		expect(issuer.asked.filter((path) => path === "/keys")).toHaveLength(2);
+	});
+
+	test("is accepted when its key is any of those of one id, and refused when it is none of them", async () => {
+		const { url, issuer } = await startWithIssuer();
+		const [one, other, stranger] = await Promise.all(
+			[1, 2, 3].map(() => generateKeyPair("ES256", { extractable: true })),
+		);
+		if (!one || !other || !stranger) throw new Error("Expected three pairs of keys.");
+		await issuer.publish({ key: one.publicKey, id: "one" }, { key: other.publicKey, id: "one" });
+		for (const { privateKey } of [one, other]) {
+			expect((await post(url, await issuer.sign({}, privateKey))).status).toBe(200);
+			expect((await post(url, await issuer.sign({ aud: "https://other.example.org" }, privateKey))).status).toBe(401);
+			expect((await post(url, await issuer.sign({ exp: now() - 60 }, privateKey))).status).toBe(401);
+		}
+		expect((await post(url, await issuer.sign({}, stranger.privateKey))).status).toBe(401);
 	});
 
 	test("cannot be checked while the issuer's keys are unavailable, and the client is not blamed", async () => {

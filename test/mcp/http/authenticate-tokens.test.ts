@@ -83,6 +83,13 @@ describe("a list of tokens", () => {
 		});
 	});
 
+	test("tells tokens apart that begin alike, or of which one begins the other", async () => {
+		const [first, second, longer] = [`${alice}a`, `${alice}b`, `${alice}ab`];
+		const text = `alice:${first}\nbob:${second}\ncarol:${longer}`;
+		const owners = await Promise.all([first, second, longer, alice, `${longer}c`].map((token) => whoHas(text, token)));
+		expect(owners).toEqual(["token alice", "token bob", "token carol", undefined, undefined]);
+	});
+
 	test("accepts only a complete token", async () => {
 		const wrong = [alice.slice(0, -1), `${alice}0`, alice.toUpperCase(), "", "alice", `alice:${alice}`, "__proto__"];
 		for (const token of wrong) expect(await whoHas(twoTokens, token)).toBeUndefined();
