@@ -19,7 +19,7 @@ const mostKept = 10_000;
 /** In ms, when a refused caller is to come again: when so many have left the queue, at the pace of late. */
 export function createPace(now: () => number) {
 	// The first calls wait for threads that start, so that one call changes the pace by an eighth at most.
-	let each = 50;
+	let each = 10;
 	let lastAt: number | undefined;
 	return {
 		/** To be called when a job has ended; without others that wait, the time to the next end says nothing. */

@@ -73,7 +73,7 @@ it("tells refused callers to come one after the other, at the pace of late", () 
 			pace.ended(true);
 		}
 	};
-	expect([4, 5, 336].map(pace.waitFor)).toEqual([200, 250, 16_800]);
+	expect([12, 13, 336].map(pace.waitFor)).toEqual([120, 130, 3_360]);
 	end(60, 10);
 	expect(pace.waitFor(300)).toBeLessThan(3_100);
 	// One job that takes very long says little, and nor does a time without calls.
