@@ -143,9 +143,9 @@ export function livePages({
 	};
 }
 
-/** Browsers send one of these with each request (Fetch Metadata; RFC 6454). */
+/** Browsers send one of these with each request (Fetch Metadata; RFC 6454). Node's `fetch` sends `Sec-Fetch-Mode` alone. */
 function isOfBrowser({ headers }: Pick<IncomingMessage, "headers">): boolean {
-	return headers.origin !== undefined || Object.keys(headers).some((name) => name.startsWith("sec-fetch-"));
+	return headers.origin !== undefined || headers["sec-fetch-site"] !== undefined;
 }
 
 const longestWait = 30;

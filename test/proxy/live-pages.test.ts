@@ -210,7 +210,7 @@ describe("the key of the pages", () => {
 		"is not asked for by the figures, where a program of the same user asks",
 		async () => {
 			const proxy = await startProxyTo("http://127.0.0.1:9", { metrics: true });
-			const asked = pages.map(async (path) => (await send(proxy.url, { path })).status);
+			const asked = pages.map(async (path) => (await fetch(proxy.url + path)).status);
 			expect(await Promise.all(asked)).toEqual([401, 200, 401, 200]);
 			expect((await send(proxy.url, { path: "/palimpsest/status", headers: { Origin: proxy.url } })).status).toBe(401);
 		},
