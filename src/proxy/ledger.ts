@@ -220,12 +220,12 @@ export function createLedger({
 			const prompt = usage && firstPass(usage);
 			const cleared = given.cleared?.tokens ?? 0;
 			const real = prompt && promptTokens(prompt);
-			// The provider counts without what it has cleared, and we with it.
-			if (real) account.ruler.learn({ model: facts.model, counted, real: real + cleared });
-			const { scale, added } = account.ruler.measure(counted, real && real + cleared);
-			const { before } = account;
+			// What it clears because we ask for that is in no count of ours; what the host asks for is in ours alone.
+			const unseen = wasEdited && facts.results.some(({ reason }) => reason === "cleared") ? 0 : cleared;
+			if (real) account.ruler.learn({ model: facts.model, counted, real: real + unseen });
+			const { scale, added } = account.ruler.measure(counted, real && real + unseen);
 			const measured = withAdded(parts, added);
-			const request = { parts: measured, before, usage: prompt, scale, terms, isCold, isResumed };
+			const request = { parts: measured, before: account.before, usage: prompt, scale, terms, isCold, isResumed };
 			const billed = usage ? inputBill(usage, terms) : estimatedBill(request);
 			const raw = billUnedited(request);
 			account.wasEdited ||= wasEdited;

@@ -107,13 +107,13 @@ it("compares several models on the same sessions", async () => {
 	const { text } = await runHere(["replay", "long.json", ...models], { folder });
 	expect(text.match(/^claude-opus-.*?: read 0\.\d+/gm)).toEqual([
 		"claude-opus-5.5: read 0.05",
-		"claude-opus-5, priced as claude-opus-4.5: read 0.1",
+		"claude-opus-5, priced as claude-opus-4.8: read 0.1",
 	]);
 	expect(text.match(/^window:2 /gm)).toHaveLength(2);
 	const asked = await runHere(["replay", "long.json", ...models, "--json"], { folder });
 	expect(JSON.parse(asked.text).models).toMatchObject([
 		{ model: "claude-opus-5.5", billed_in: "us_dollars" },
-		{ model: "claude-opus-5", prices: [{ model: "claude-opus-4.5" }] },
+		{ model: "claude-opus-5", prices: [{ model: "claude-opus-4.8" }] },
 	]);
 	const page = await runHere(["replay", "long.json", ...models, "--html", "page.html"], { folder });
 	expect([page.code, page.lines.join()]).toEqual([1, expect.stringContaining("name one with --model")]);

@@ -32,7 +32,10 @@ const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 	[/^docker |docker compose /, "needs a Docker engine"],
 	[/^(?:install -m|echo "alice)/, "makes a file of the operator's"],
 	[/^palimpsest proxy (?:status|env)$/, "asks a running proxy; test/commands/proxy.test.ts has one"],
-	[/--gateway github browser$/, "names servers of a host; test/commands/install-gateway.test.ts has some"],
+	[
+		/^palimpsest install [\w-]+ --gateway(?: github browser)?$/,
+		"names servers of a host; test/commands/install-gateway.test.ts has some",
+	],
 	[/--auth-issuer /, "needs the issuer; test/mcp/http/authenticate-jwt.test.ts has one"],
 ];
 /** Commands that end with another code than 0, as they should. */

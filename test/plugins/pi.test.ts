@@ -156,7 +156,7 @@ it("placeholders name no tool that is switched off", async () => {
 	expect(masked.join()).not.toContain("recall_original");
 });
 
-it("new decisions that the provider refuses are taken back, and none come for the next 20 requests", async () => {
+it("new decisions that the provider refuses twice are taken back, and none come for the next 20 requests", async () => {
 	const { call, play } = load();
 	const api = "anthropic-messages";
 	let count = 1;
@@ -167,11 +167,16 @@ it("new decisions that the provider refuses are taken back, and none come for th
 	}
 	const known = maskedIn(await play("anthropic", api, [count, count]));
 	expect(known).toEqual(masked);
-	let more = known;
-	for (count += 1; more.length === known.length; count += 1)
-		more = maskedIn(await play("anthropic", api, [count, count]));
-	await call("after_provider_response", { status: 400, headers: {} });
-	for (let next = count; next < count + 20; next += 1) {
+	for (const _ of ["once", "again"]) {
+		let more = known;
+		for (count += 1; more.length === known.length; count += 1)
+			more = maskedIn(await play("anthropic", api, [count, count]));
+		await call("after_provider_response", { status: 400, headers: {} });
+		expect(maskedIn(await play("anthropic", api, [count, count]))).toEqual(known);
+		await call("after_provider_response", { status: 200, headers: {} });
+	}
+	// One of the 20 came right after the refusal.
+	for (let next = count; next < count + 19; next += 1) {
 		expect(maskedIn(await play("anthropic", api, [next, next]))).toEqual(known);
 	}
 	const after = maskedIn(await play("anthropic", api, [count + 20, count + 31]));

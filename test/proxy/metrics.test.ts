@@ -6,7 +6,8 @@ import { sendOwn } from "./upstream.ts";
 const path = "/palimpsest/metrics";
 
 it("metrics are served where they are asked for, and nowhere else", async () => {
-	const session = await startPlayed({ policy: early });
+	const usage = { input_tokens: 9, cache_creation_input_tokens: 4_000, cache_read_input_tokens: 0, output_tokens: 5 };
+	const session = await startPlayed({ policy: early }, (_, response) => response.end(JSON.stringify({ usage })));
 	const proxy = await session.start({ metrics: true });
 	for (let count = 1; count <= 5; count += 1) await sendSettled(proxy, requestOf("anthropic", turnsOf(count)));
 	const answer = await sendOwn(proxy.url, { path });

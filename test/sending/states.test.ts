@@ -117,7 +117,7 @@ describe("a large result", () => {
 		expect([second, third]).toEqual([before, before]);
 	});
 
-	it.each(["TodoWrite", "update_plan", "Task", "Skill", "mcp__palimpsest__recall_original"])(
+	it.each(["TodoWrite", "update_plan", "Skill", "mcp__palimpsest__recall_original"])(
 		"of %s goes out as the host sent it",
 		async (name) => {
 			const session = await startPlayed();
