@@ -10,7 +10,7 @@ import type { Policy } from "../policy/schema.ts";
 import type { HostRequest, WrittenEdit } from "../sending/request.ts";
 import { decodeInTurn } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
-import { offersTools, recallOffered } from "./recall-hint.ts";
+import { offersTools, recallWays } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
 
 export const formatsOfApi = {
@@ -92,13 +92,15 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 	const inner = withoutWrapper(body);
 	if (!holdsMessages(inner)) return { kind: "as_sent", problem: undefined };
 	if (isJsonObject(objectOf(body).thread)) return { kind: "thread" };
-	const recall = recallCommand === undefined ? undefined : recallOffered(inner, recallCommand);
+	const ways = recallCommand === undefined ? undefined : recallWays(inner, recallCommand);
+	const recall = ways?.[0] === undefined ? undefined : { by: ways[0] };
 	const request: HostRequest<string> = {
 		body,
 		formats: formatsOf(route),
 		terms: how.termsOf(body),
 		model: route.model ?? stringAt(objectOf(body), "model"),
 		recall,
+		recallWays: ways,
 		isDeadEnd: recallCommand !== undefined && recall === undefined && offersTools(inner),
 		continues: continuesAnother(inner),
 		decides: route.kind !== "counted",

@@ -7,14 +7,13 @@ const shells =
 	/^(?:functions\.)?(?:bash|powershell|shell|local_shell|shell_command|exec_command|run_shell_command|execute_command|run_terminal_cmd|run_commands?|terminal)$/i;
 
 /**
- * How a placeholder says that its original can be read: by the tool of this request that is named like `recall_original`,
- * else by the command in a shell, else not at all.
+ * How an original can be read in a request, the best way first: by the tool that is named like `recall_original`, or by the
+ * command in a shell.
  */
-export function recallOffered(body: unknown, command: string): { readonly by: string } | undefined {
+export function recallWays(body: unknown, command: string): string[] {
 	const names = toolNames(body);
-	const tool = names.find((name) => isRecallTool(name));
-	if (tool !== undefined) return { by: tool };
-	return names.some((name) => shells.test(name)) ? recallInShell(command) : undefined;
+	const inShell = names.some((name) => shells.test(name)) ? [recallInShell(command).by] : [];
+	return [...names.filter((name) => isRecallTool(name)), ...inShell];
 }
 
 /** Whether a request offers the model any tool. */

@@ -22,7 +22,8 @@ import type { Memory } from "./memory.ts";
 import type { Note, StateChange } from "./notes.ts";
 import { asksForCheck, type Block, blocksLeftOut, boundBlocks, dropBlocks, removals } from "./reasoning.ts";
 import type { HostRequest, OpenedConversation, Shared, WrittenEdit } from "./request.ts";
-import { charsSent, type ResultState, valueEdits } from "./states.ts";
+import { charsSent, type ResultState } from "./states.ts";
+import { workingEdits } from "./working-hint.ts";
 
 export interface Composed<Written> {
 	readonly number: number;
@@ -167,7 +168,7 @@ export function compose<Written>(
 		const isThere = objectOf(body).context_management !== undefined;
 		const edits: WrittenEdit[] = paired.flatMap(({ result }, place) => {
 			const state = stateAt(place);
-			return state ? valueEdits(state.values, result) : [];
+			return state ? workingEdits(state, result, request.recallWays) : [];
 		});
 		edits.push(...removals(body, left), ...(drop ? [drop] : []));
 		if (clearing && isThere) edits.push({ kind: "replace", path: ["context_management"], replacement: clearing });
@@ -351,7 +352,8 @@ function decide(
 		fresh.set(place, { ...began, kind, changed: began.since, values, ref, ...(cut ? { cut } : {}) });
 	}
 	if (recall) addClearingNote(opened, { known, fresh, recall, policy: shared.policy, began });
-	if (recall) addHint(opened, { known, fresh, recall, policy: shared.policy, number: began.since });
+	const { policy } = shared;
+	if (recall) addHint(opened, { known, fresh, recall, ways: request.recallWays, policy, number: began.since });
 	return chosen;
 }
 

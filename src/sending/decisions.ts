@@ -13,7 +13,8 @@ import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
 import type { Remembered } from "./remembered.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
-import { charsSent, isGone, type ResultState, type Values, valueEdits, valuesOf } from "./states.ts";
+import { charsSent, isGone, type ResultState, type Values, valuesOf } from "./states.ts";
+import { workingEdits } from "./working-hint.ts";
 
 /** Why a request got no new decisions, if there is a reason other than that none was due. */
 export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed" | "busy";
@@ -137,17 +138,18 @@ export function addHint(
 		readonly known: readonly (ResultState | undefined)[];
 		readonly fresh: Map<number, ResultState>;
 		readonly recall: { readonly by: string };
+		readonly ways: HostRequest<unknown>["recallWays"];
 		readonly policy: Policy;
 		readonly number: number;
 	},
 ): void {
-	const { known, fresh, recall, policy, number } = what;
+	const { known, fresh, recall, ways, policy, number } = what;
 	const mark = JSON.stringify(recall.by.replace(/ ?\{ref\}/, "").replaceAll("`", "")).slice(1, -1);
 	const masked: { readonly place: number; readonly state: ResultState }[] = [];
 	for (const [place, { result }] of paired.entries()) {
 		const state = fresh.get(place) ?? known[place];
 		if (state?.kind !== "masked") continue;
-		const [edit] = valueEdits(state.values, result);
+		const [edit] = workingEdits(state, result, ways);
 		if (JSON.stringify(edit?.replacement ?? null).includes(mark)) return;
 		masked.push({ place, state });
 	}

@@ -33,6 +33,8 @@ export interface HostRequest<Written> {
 	readonly model: string | undefined;
 	/** How the agent reads an original. */
 	readonly recall: { readonly by: string } | undefined;
+	/** All ways that work in this request, the best first; `undefined` if the hints stay as they are. */
+	readonly recallWays?: readonly string[] | undefined;
 	/** Whether the agent has tools, and none that reads an original. */
 	readonly isDeadEnd?: boolean | undefined;
 	/** Whether it holds only what is new, after a history that the provider keeps. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { recallOffered } from "../../src/proxy/recall-hint.ts";
+import { recallWays } from "../../src/proxy/recall-hint.ts";
 import { early, play, sendSettled, startPlayed } from "./played.ts";
 import { maskedIn, requestOf, turnsOf } from "./sessions.ts";
 
-const offered = (...tools: readonly unknown[]) => recallOffered({ tools }, "palimpsest recall")?.by;
+const offered = (...tools: readonly unknown[]) => recallWays({ tools }, "palimpsest recall")[0];
 const command = "`palimpsest recall {ref}`";
 
 describe("how an original is read", () => {
@@ -51,7 +51,7 @@ describe("how an original is read", () => {
 	);
 
 	it.each([undefined, null, {}, { tools: null }, { tools: {} }])("not at all in %j", (body) => {
-		expect(recallOffered(body, "palimpsest recall")).toBeUndefined();
+		expect(recallWays(body, "palimpsest recall")).toEqual([]);
 	});
 });
 
@@ -106,6 +106,29 @@ describe("the hint of a placeholder", () => {
 		expect(await masked("ask_expert", { question: "why" })).toBe(0);
 		expect(await masked("read_file", { path: "a.txt" })).toBeGreaterThan(3);
 		expect(await masked("fetch_page", { url: "https://a.example" })).toBeGreaterThan(3);
+	});
+
+	it("names what works in a fork whose tools differ, and the session goes on as before", async () => {
+		const tool = '{"name": "mcp__palimpsest__recall_original", "input_schema": {"type": "object"}}, {';
+		const withTool = (body: string) => body.replace(/"tools": \[\s*\{/, `"tools": [${tool}`);
+		const session = await startPlayed({ policy: early });
+		const proxy = await session.start();
+		const send = async (count: number, change: (body: string) => string) => {
+			const { body, ...rest } = requestOf("anthropic", turns.slice(0, count));
+			await sendSettled(proxy, { ...rest, body: change(String(body)) });
+			return maskedIn(session.lastBody()).filter((text) => text.includes("recall"));
+		};
+		let own: string[] = [];
+		for (let count = 1; count < turns.length; count += 1) own = await send(count, withTool);
+		expect(own).toHaveLength(1);
+		expect(own[0]).toContain("mcp__palimpsest__recall_original");
+		const inShell = await send(8, (body) => body);
+		expect(inShell).toEqual([
+			own[0]?.replace(/mcp__palimpsest__recall_original/, `\`palimpsest recall ${/#(\w+)/.exec(own[0])?.[1]}\``),
+		]);
+		expect(await send(8, (body) => body.replaceAll('"bash"', '"search"'))).toEqual([]);
+		expect(await send(8, withTool)).toEqual(own);
+		expect(await send(9, withTool)).toEqual(own);
 	});
 
 	it("moves to the first placeholder that is left when the host rewrites the result that had it, and stays there", async () => {
