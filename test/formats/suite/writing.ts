@@ -33,8 +33,8 @@ const kinds: readonly (readonly [string, (message: Message) => boolean])[] = [
 	["an answer", ({ role, calls }) => role === "assistant" && calls.length === 0],
 ];
 
-/** All of a message but where it stands. */
-function contentOf({ paths, counted, results, thinking, ...message }: Message) {
+/** All of a message but where it stands, and which answer it is. */
+function contentOf({ paths, counted, results, thinking, answerId, ...message }: Message) {
 	const texts = results.map(({ callId, texts, isError }) => [callId, isError, texts.map(({ text }) => text)]);
 	const blocks = thinking.map(({ text, bound }) => [text, bound]);
 	return { ...message, counted: counted.filter((text) => text !== ""), results: texts, thinking: blocks };
