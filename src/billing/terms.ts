@@ -82,7 +82,11 @@ export function servedTerms(asked: CacheTerms, { model, tier = "standard", geo =
 	const terms = (model === undefined ? undefined : termsOfOther(asked, model)) ?? asked;
 	if (!terms.dollars) return terms;
 	const known = terms.model === undefined ? undefined : pricesOfModel(terms.model, asked.from.at);
-	const ofTier = standardTiers.has(tier) ? 1 : known?.tiers[tier];
+	const ofTier = standardTiers.has(tier)
+		? 1
+		: known && Object.hasOwn(known.tiers, tier)
+			? known.tiers[tier]
+			: undefined;
 	// A region has been counted already.
 	const ofGeo = standardGeos.has(geo) || asked.from.isRegional ? 1 : geo === "us" ? known?.regional : undefined;
 	const { dollars, ...others } = terms;

@@ -11,15 +11,19 @@ const written = new Set([
 const deepest = 5;
 
 /**
- * Finds the usage in an answer or an event: the shallowest object whose name ends with "usage", or Gemini's `usageMetadata`, wherever
- * it stands beside what the model wrote.
+ * Finds the usage in an answer or an event: the shallowest object named `usage` or `usageMetadata`, wherever it stands beside what the
+ * model wrote, or else one whose name ends so. Answers of Responses also have a `tool_usage`, those of Copilot a `copilot_usage`.
  */
 export function usageIn(value: unknown): JsonObject {
+	return objectNamed(/^usage(?:Metadata)?$/, value) ?? objectNamed(/usage(?:_?metadata)?$/i, value) ?? {};
+}
+
+function objectNamed(name: RegExp, value: unknown): JsonObject | undefined {
 	// Gemini's stream without events is a list.
 	let level = [objectOf(Array.isArray(value) ? value.at(-1) : value)];
 	for (let depth = 0; depth < deepest && level.length > 0; depth += 1) {
 		const members = level.flatMap((one) => Object.entries(one));
-		const found = members.find(([key, one]) => /usage(?:_?metadata)?$/i.test(key) && isJsonObject(one));
+		const found = members.find(([key, one]) => name.test(key) && isJsonObject(one));
 		if (found) return found[1] as JsonObject;
 		// The last choice of a stream of Moonshot has it.
 		const others = members
@@ -27,7 +31,7 @@ export function usageIn(value: unknown): JsonObject {
 			.flatMap(([, one]) => (Array.isArray(one) ? one : [one]));
 		level = others.filter(isJsonObject);
 	}
-	return {};
+	return undefined;
 }
 
 /** Later events count: their figures are sums. The last one of Anthropic repeats some as null, that of some gateways as 0. */
@@ -44,9 +48,12 @@ export function usageOf(found: JsonObject, api: Api): Usage | undefined {
 	// Cohere has the counts one level deeper.
 	const holder = [found, ...Object.values(found).filter(isJsonObject)].find((one) => readFields(one, api));
 	const top = holder && readFields(holder, api);
-	if (!top || promptTokens(top) === 0) return undefined;
+	if (!top) return undefined;
+	// Of an answer that is a compaction alone, the passes have all tokens.
+	const usage = withPasses(top, objectsOf(holder.iterations));
+	if (promptTokens(usage) === 0) return undefined;
 	const names = unknownFields(holder);
-	return { ...withPasses(top, objectsOf(holder.iterations)), ...(names.length > 0 && { unknownFields: names }) };
+	return { ...usage, ...(names.length > 0 && { unknownFields: names }) };
 }
 
 function readFields(found: JsonObject, api: Api): TokenCounts | undefined {

@@ -45,13 +45,17 @@ export function createHttpLink(url: URL, ownHeaders: Readonly<Record<string, str
 	/** Throws RefusedByGateway for redirects that lead nowhere, and as a connection does. */
 	const ask = async (asked: HttpRequest): Promise<IncomingMessage> => {
 		let path = asked.path ?? ownPath;
+		let isForGood = true;
 		for (let redirects = 0; ; redirects += 1) {
 			const answer = await askAt(path, asked);
-			const moved = redirectWithin(url, answer);
+			const moved = redirectWithin(new URL(path, url), answer);
 			if (moved === undefined || moved === path) {
-				if (asked.path === undefined) ownPath = path;
+				// Only a place that has moved for good and takes messages is asked from then on (RFC 9110, 15.4.9).
+				const { statusCode = 0 } = answer;
+				if (asked.path === undefined && asked.method === "POST" && isForGood && statusCode < 300) ownPath = path;
 				return answer;
 			}
+			isForGood &&= answer.statusCode === 308;
 			answer.resume();
 			const places = `${url.origin}${path} leads to ${url.origin}${moved}`;
 			if (redirects === mostRedirects) throw new RefusedByGateway(`The server redirects without end: ${places}.`);
@@ -66,9 +70,10 @@ export function createHttpLink(url: URL, ownHeaders: Readonly<Record<string, str
 			session = undefined;
 			revision = undefined;
 		},
-		/** Keeps the session that an answer names. */
-		keepSession(answer: IncomingMessage): void {
-			session = headerOf(answer, "mcp-session-id") ?? session;
+		/** Keeps the session that an answer names, which was asked in another one or in none. */
+		keepSession(answer: IncomingMessage, asked: string | undefined): void {
+			// A late answer of a session that has ended does not bring it back.
+			if (session === asked || session === undefined) session = headerOf(answer, "mcp-session-id") ?? session;
 		},
 		/** The revision that was agreed on; later requests name it. */
 		agreeOn(agreed: string): void {

@@ -110,13 +110,14 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		const ids = idsOf(read);
 		const signal = signalFor(read);
 		try {
-			const session = link.session();
+			let session = link.session();
 			let answer = await post(line, read, signal);
 			if (answer.statusCode === 404 && session !== undefined && (await renew(session))) {
 				drop(answer);
+				session = link.session();
 				answer = await post(line, read, signal);
 			}
-			link.keepSession(answer);
+			link.keepSession(answer, session);
 			const { statusCode = 0 } = answer;
 			if (statusCode < 200 || statusCode > 299) return await refuseBy(answer, ids);
 			isAnswered = true;
@@ -154,7 +155,7 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		const { signal } = gone;
 		const headers = { "Content-Type": "application/json" };
 		const answer = await link.ask({ method: "POST", body: opening, headers, signal });
-		link.keepSession(answer);
+		link.keepSession(answer, undefined);
 		const agreed = stringAt((await resultOf(answer)) ?? {}, "protocolVersion");
 		if (agreed === undefined) return false;
 		link.agreeOn(agreed);

@@ -47,14 +47,17 @@ export function openLargeTexts(): LargeTexts {
 		return openThreads({ module, name: "runLargeText", least: 0, most: 2 });
 	};
 	const run = async (job: CutJob | CountJob) => {
-		threads ??= open();
+		threads ??= open().catch((error: unknown) => {
+			threads = undefined;
+			throw error;
+		});
 		return (await threads).run(job, { signal: AbortSignal.timeout(longestMs) });
 	};
 	return {
 		// No function can be sent to a thread, which has its own.
 		cut: (cut) => run({ kind: "cut", cut: { ...cut, stripAnsi: undefined, htmlToText: undefined } }),
 		count: (what) => run({ kind: "count", ...what }).catch(() => undefined),
-		close: async () => (await threads)?.destroy(),
+		close: async () => (await threads?.catch(() => undefined))?.destroy(),
 	};
 }
 

@@ -58,23 +58,34 @@ export async function searchOriginals(request: SearchRequest): Promise<FoundOrig
 	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
 	const matcher = matcherOf(request);
 	const countTokens = await counterOf(policy);
-	const until = elapsed() + searchTimeMs;
 	const originals: FoundOriginal[] = [];
 	let searched = 0;
 	let left = maxTokens;
+	let until = Number.POSITIVE_INFINITY;
 	let [next, order]: [string | null, ScanOrder] = [after ?? null, "use"];
 	for await (const scanned of archive.scan(mostBytes, after)) {
 		const { text, listing } = scanned;
 		({ order } = scanned);
+		// The time begins with the first text: to list them may take longer on a slow disk.
+		if (searched === 0) until = elapsed() + searchTimeMs;
 		// Each search gets further, however long the first texts take to come.
 		if (searched > 0 && elapsed() > until) return { originals, searched, stopped: "time", next, order };
-		const matches = matcher(text, () => searched > 0 && elapsed() > until);
+		let isBroken = false;
+		const matches = matcher(text, () => {
+			isBroken ||= searched > 0 && elapsed() > until;
+			return isBroken;
+		});
+		// The next search begins with this text, and reads all of it.
+		if (isBroken) return { originals, searched, stopped: "time", next, order };
 		const found = matches.count === 0 ? undefined : await listing();
 		// These are records for restoring, not originals.
 		if (found !== undefined && found.kind !== "places") {
 			const original = { ...describeListing(found), lines: matches.best, matching_lines: matches.count };
 			const tokens = countTokens(writeFound(original));
-			if (tokens > left) return { originals, searched: searched + 1, stopped: "tokens", next, order };
+			// One that is too long alone is shown all the same, so that each search gets further.
+			if (tokens > left && originals.length > 0) {
+				return { originals, searched: searched + 1, stopped: "tokens", next, order };
+			}
 			left -= tokens;
 			originals.push(original);
 		}

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { BlockList, type Socket } from "node:net";
+import type { Socket } from "node:net";
+import { endianness } from "node:os";
 
 type Connection = Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">;
 
@@ -9,30 +10,32 @@ type Connection = Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" |
  */
 export async function isOwnUser(connection: Connection): Promise<boolean> {
 	const user = process.getuid?.();
-	const { remoteAddress: address = "", remotePort, localPort } = connection;
-	if (user === undefined || process.platform !== "linux" || !loopback.check(address, familyOf(address))) return false;
-	for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
-		const text = await readFile(table, "utf8").catch(() => "");
-		// Both ends of a connection within the machine stand in the table: the peer's has our port as its remote one.
-		for (const line of text.split("\n").slice(1)) {
+	const { remoteAddress = "", remotePort = 0, localAddress = "", localPort = 0 } = connection;
+	if (user === undefined || process.platform !== "linux" || endianness() !== "LE") return false;
+	// Both ends stand in the tables. The peer's row is the one whose own address is the remote one here.
+	const locals = entriesOf(remoteAddress, remotePort);
+	const remotes = entriesOf(localAddress, localPort);
+	const tables = await Promise.all(
+		["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
+	);
+	return tables
+		.join("\n")
+		.split("\n")
+		.some((line) => {
 			const [, local = "", remote = "", state, , , , uid] = line.trim().split(/\s+/);
-			const isPeer = portOf(local) === remotePort && portOf(remote) === localPort && [local, remote].every(isLoopback);
 			// A connection that nobody holds any more belongs to user 0 there.
-			if (isPeer) return state === established && Number(uid) === user;
-		}
-	}
-	return false;
+			return locals.includes(local) && remotes.includes(remote) && state === established && Number(uid) === user;
+		});
 }
 
 const established = "01";
 
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-
-const familyOf = (address: string) => (address.includes(":") ? "ipv6" : "ipv4");
-
-const portOf = (entry: string) => Number.parseInt(entry.split(":")[1] ?? "", 16);
-
-/** An address of IPv4, of IPv4 within IPv6, or `::1`, as little-endian words of 32 bits. */
-const isLoopback = (entry: string) => /^(?:(?:0{16}FFFF0000)?[0-9A-F]{6}7F|0{24}01000000):/.test(entry);
+/** How an address of this machine alone is written there: words of 32 bits, the lowest byte first. None for any other. */
+function entriesOf(address: string, port: number): string[] {
+	const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+	if (address === "::1") return [`${"0".repeat(24)}01000000${end}`];
+	const bytes = /^(?:::ffff:)?(127)\.(\d+)\.(\d+)\.(\d+)$/i.exec(address)?.slice(1).map(Number);
+	if (bytes === undefined) return [];
+	const word = Buffer.from(bytes.reverse()).toString("hex").toUpperCase();
+	return [`${word}${end}`, `${"0".repeat(16)}FFFF0000${word}${end}`];
+}

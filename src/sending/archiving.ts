@@ -40,9 +40,9 @@ export function createOriginals({
 	readonly isPlaceholder: (text: string) => boolean;
 }) {
 	const guarded = archive && refusePlaceholders(archive, isPlaceholder);
-	/** The agent program sends the whole conversation again at its next request. */
-	const put = async (originals: readonly Original[]): Promise<void> => {
-		const refs = await inTime(guarded?.put(originals, { isHeldElsewhere: true }) ?? Promise.resolve([]), longestPutMs, {
+	/** An agent program that sends the whole conversation again at its next request holds them elsewhere. */
+	const put = async (originals: readonly Original[], isHeldElsewhere = true): Promise<void> => {
+		const refs = await inTime(guarded?.put(originals, { isHeldElsewhere }) ?? Promise.resolve([]), longestPutMs, {
 			isWaitedFor: false,
 		});
 		if (!refs) throw new PalimpsestError("archive_unavailable", "The archive does not answer.");
@@ -93,6 +93,15 @@ export function createOriginals({
 		canArchive: () => waiting.size === 0,
 		/** Throws PalimpsestError `archive_unavailable` or `ambiguous_reference`; then nothing may be masked. */
 		archive: (document: unknown, replaced: readonly Replaced[]): Promise<void> => write(dueOf(document, replaced)),
+		/** The same for results that nobody sends again: they are on the disk before it resolves. */
+		archiveAlone: async (document: unknown, replaced: readonly Replaced[]): Promise<void> => {
+			const { originals } = dueOf(document, replaced);
+			if (originals.length > 0)
+				await put(
+					originals.map(({ original }) => original),
+					false,
+				);
+		},
 		/** The same for results that are sent already. Originals that cannot be written wait for the next request. */
 		keep: (document: unknown, replaced: readonly Replaced[]): Promise<void> => writeSent(dueOf(document, replaced)),
 	};

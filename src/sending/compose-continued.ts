@@ -8,14 +8,14 @@ import { charsSent, type ResultState, valueEdits } from "./states.ts";
 
 /**
  * Cuts the results of a request that holds only what is new, since its provider keeps the history. They are sent once, so that
- * nothing has to be remembered, and the same request gets the same cuts. `keep` archives their originals. `undefined` for a request
- * that continues none, and where nothing is cut.
+ * nothing has to be remembered, and the same request gets the same cuts. `archive` has to end before the request is sent, since
+ * nobody sends these results again. `undefined` for a request that continues none, and where nothing is cut.
  */
 export function composeContinued<Written>(
 	opened: Sendable,
 	request: HostRequest<Written>,
 	shared: Shared,
-): { readonly composed: Composed<Written>; readonly keep: () => Promise<void> } | undefined {
+): { readonly composed: Composed<Written>; readonly archive: () => Promise<void> } | undefined {
 	if (!request.continues || reasonAgainst({ isHeldOut: false }, false, shared) !== undefined) return undefined;
 	const { source, transcript, paired } = opened;
 	const states: (ResultState | undefined)[] = paired.map(() => undefined);
@@ -51,13 +51,13 @@ export function composeContinued<Written>(
 				own: () => ({ ...whole, accepted: () => {} }),
 			},
 		},
-		keep: () => {
+		archive: () => {
 			// It has no conversation: their texts name these results.
 			const keys = resultKeys(transcript, "");
 			const replaced = cuts.map(([place, { values, ref }]) => {
 				return { key: keys[place] as string, paired: paired[place] as PairedResult, values, ref };
 			});
-			return shared.originals.keep(source.document, replaced);
+			return shared.originals.archiveAlone(source.document, replaced);
 		},
 	};
 }

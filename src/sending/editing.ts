@@ -91,11 +91,13 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 	const onError = (error: unknown) => editing.onFault("failed", describe(error));
 	if (conversation === undefined) {
 		await cutElsewhere(opened, request, editing).catch(onError);
-		const { composed, keep } = composeContinued(opened, request, editing) ?? {};
-		const planAhead = async () => {
-			await keep?.().catch((error: unknown) => editing.onFault("archive", describe(error)));
-		};
-		return { conversation, isContinued: request.continues === true, composed, facts, planAhead };
+		const continued = composeContinued(opened, request, editing);
+		const isArchived = continued?.archive().then(
+			() => true,
+			(error: unknown) => editing.onFault("archive", describe(error)),
+		);
+		const composed = (await isArchived) ? continued?.composed : undefined;
+		return { conversation, isContinued: request.continues === true, composed, facts, planAhead: async () => {} };
 	}
 	if (opened.isCold && !opened.isHeldOut && !opened.branch) {
 		const plan = await planInPath(opened, request, editing);

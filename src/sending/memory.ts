@@ -197,7 +197,7 @@ export function createMemory({
 		 * last results. Another process may have decided on them.
 		 */
 		statesAnywhere(): (key: string) => ResultState | undefined {
-			for (const conversation of [...conversations.keys()].reverse()) readOthers(conversation);
+			for (const conversation of [...conversations.keys()]) readOthers(conversation);
 			return (key) => {
 				const conversation = results.get(key);
 				return conversation === undefined ? undefined : this.recall(conversation).states.get(key);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readableEncodings, readUsage } from "../../src/billing/read-usage.ts";
 import { cacheTerms, servedTerms } from "../../src/billing/terms.ts";
 import { dollarsOfAnswer, inputBill, type Usage } from "../../src/billing/usage.ts";
-import { usageOf } from "../../src/billing/usage-fields.ts";
+import { usageIn, usageOf } from "../../src/billing/usage-fields.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();
@@ -21,7 +21,26 @@ const top = (input: number, output: number, cacheRead: number, iterations: reado
 const termsOf = (model: string, at?: number) =>
 	cacheTerms({ model, messages: [] }, "anthropic", prices, at ? { at } : {});
 
+it("the usage of an answer is the one named so, not that of its tools before it", () => {
+	const usage = { input_tokens: 50_000, output_tokens: 20 };
+	const tools = {
+		tool_usage: { image_gen: { input_tokens: 300, output_tokens: 5_000 } },
+		copilot_usage: { tokens: 1 },
+	};
+	expect(usageIn({ type: "response.completed", response: { ...tools, usage } })).toEqual(usage);
+	expect(usageIn({ ...tools, usage })).toEqual(usage);
+	expect(usageIn({ token_usage: usage })).toEqual(usage);
+});
+
 describe("the passes of an answer of Anthropic's API", () => {
+	it("are all of an answer that is a compaction alone", () => {
+		const iterations = [{ type: "compaction", input_tokens: 180_000, output_tokens: 3_500 }];
+		const usage = usageOf({ input_tokens: 0, output_tokens: 0, iterations }, "anthropic");
+		expect(usage && inputBill(usage, cacheTerms({ model: "claude-opus-5-5", messages: [] }, "anthropic", prices))).toBe(
+			180_000,
+		);
+	});
+
 	it("are added where the usage beside them leaves them out, with a price step each", () => {
 		const usage = usageOf(
 			top(60_000, 700, 0, [pass("compaction", 90_000, 3_000), pass("message", 60_000, 700)]),
@@ -133,6 +152,7 @@ describe("the terms of an answer", () => {
 		["claude-opus-5-5", { tier: "batch", geo: "us" }, 2.2],
 		["claude-opus-5-5", { geo: "not_available", tier: "standard" }, 4],
 		["claude-opus-5-5", { tier: "priority" }, undefined],
+		["claude-opus-5-5", { tier: "constructor" }, undefined],
 		["claude-opus-5-5", { geo: "mars" }, undefined],
 		["claude-sonnet-5", { tier: "fast" }, undefined],
 		["gpt-5.4", { tier: "flex" }, 1.25],

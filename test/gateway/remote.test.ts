@@ -95,6 +95,25 @@ describe("redirects without end", () => {
 		expect(seen.length).toBeLessThan(10);
 	});
 
+	it("change the address of later requests only where they are for good, and messages are taken there", async () => {
+		for (const [status, then] of [
+			[307, "/mcp"],
+			[308, "/moved"],
+		] as const) {
+			let isMoved = true;
+			const { answer, seen } = await remoteGateway((received) => {
+				const { response, request } = received;
+				if (request.method === "GET") response.writeHead(307, { location: "/docs" }).end();
+				else if (isMoved && request.url === "/mcp") response.writeHead(status, { location: "/moved" }).end();
+				else json(response, initializedAs(received));
+			});
+			expect(await answer(initialize(0))).toHaveProperty("result");
+			isMoved = false;
+			expect(await answer(initialize(1))).toHaveProperty("result");
+			expect(seen.at(-1)).toBe(`POST ${then}`);
+		}
+	});
+
 	it("do not change the address of later requests", async () => {
 		let isMoved = true;
 		const { answer, seen } = await remoteGateway((received) => {

@@ -141,6 +141,29 @@ describe("searchOriginals", () => {
 		await expect(found(archive, "needle", { after: "nowhere" })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
+	it("begins the next search with a text that it did not read to its end", async () => {
+		const long = `${"line\n".repeat(3_000)}ERROR 4711`;
+		const archive = await archiveOf([long, "small one"]);
+		// The time is over once the second text is read.
+		let asked = 0;
+		const elapsed = () => {
+			asked += 1;
+			return asked <= 2 ? 0 : 10_000;
+		};
+		const first = await found(archive, "ERROR \\d+", { regex: true, elapsed });
+		expect(first).toMatchObject({ searched: 1, stopped: "time", originals: [] });
+		const then = await found(archive, "ERROR \\d+", { regex: true, after: first.next });
+		expect(then.originals[0]?.lines[0]?.text).toBe("ERROR 4711");
+	});
+
+	it("gets further where one original alone is over the tokens", async () => {
+		const archive = await archiveOf([`needle ${"word ".repeat(100)}`, "needle"]);
+		const first = await found(archive, "needle", { maxTokens: 10 });
+		const then = await found(archive, "needle", { maxTokens: 10, after: first.next });
+		expect([first, then].map(({ originals }) => originals.length)).toEqual([1, 1]);
+		expect(then.next).toBeNull();
+	});
+
 	it("never says that nothing is there where something was not searched", async () => {
 		const archive = await archiveOf(Array.from({ length: 5 }, (_, index) => `text ${index}`));
 		const some = await found(archive, "nowhere", { elapsed: once(0, 10_000) });

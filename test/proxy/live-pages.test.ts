@@ -220,10 +220,18 @@ describe("the key of the pages", () => {
 		"is asked for by all of them, where another user asks",
 		async () => {
 			const proxy = await startProxyTo("http://127.0.0.1:9", { metrics: true });
-			const ask = `for (const path of ${JSON.stringify(pages)}) process.stdout.write((await fetch("${proxy.url}" + path)).status + " ")`;
+			// From the proxy's own port at another address, the accepted connection looks the same but for its addresses.
+			const ask = `
+			const { get } = await import("node:http");
+			const ends = [{}, ...["127.0.0.2", "127.0.0.3", "127.0.0.5"].map((localAddress) => ({ localAddress, localPort: ${proxy.port} }))];
+			for (const path of ${JSON.stringify(pages)}) for (const end of ends)
+				await new Promise((resolve) => get("${proxy.url}" + path, { ...end, agent: false }, (answer) => {
+					process.stdout.write(answer.statusCode + " ");
+					answer.resume().on("end", resolve);
+				}).on("error", () => resolve()));`;
 			const nobody = { uid: 65_534, gid: 65_534, cwd: "/", env: {} };
 			const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", ask], nobody);
-			expect(stdout).toBe("401 401 401 401 ");
+			expect(new Set(stdout.trim().split(" "))).toEqual(new Set(["401"]));
 		},
 	);
 
