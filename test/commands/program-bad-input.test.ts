@@ -46,7 +46,7 @@ describe("refused input exits with 1, one line on standard error and nothing on 
 		[
 			"a list of texts",
 			["mask", "texts.json"],
-			/^\[not_a_conversation\] .*Looked for: .*Anthropic .*; OpenAI .*\. Mess/,
+			/^\[not_a_conversation\] .*The nearest is Anthropic Messages .*: message 0 /,
 		],
 		["one file of many", ["replay", "chat.json", "texts.json"], /^\[not_a_conversation\] texts\.json: /],
 		["a folder", ["mask", "folder"], /^\[unreadable_file\] Cannot read folder: it is a folder/],

@@ -32,7 +32,6 @@ describe("programOf", () => {
 	it("refuses programs that it cannot run", () => {
 		expect(() => programOf({ program: "kimi" }, [])).toThrow("name its arguments, with {prompt} among them, after --");
 		expect(() => programOf({ program: "cluade" }, [])).toThrow(/unknown program "cluade". Did you mean claude\?/);
-		expect(() => programOf({ program: "claude", upstream: ["openai=http://x"] }, [])).toThrow("--upstream is for");
 	});
 });
 

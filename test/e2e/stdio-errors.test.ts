@@ -28,7 +28,7 @@ const refused: [string, string, Record<string, unknown>, RegExp][] = [
 		"a message without a role",
 		guard,
 		{ messages: [...messages, { content: secret }], context_window: 9_000 },
-		/^\[not_a_conversation\] .*OpenAI Chat Completions.*message 8 .*Anthropic Messages/,
+		/^\[not_a_conversation\] .*OpenAI Chat Completions.*message 8/,
 	],
 	[
 		"a message that is null",
