@@ -226,7 +226,10 @@ export const proxyStreams: Target = {
 		const ordered = cuts.filter((cut) => cut <= bytes.length).toSorted((one, other) => one - other);
 		const usage = await read(ordered);
 		if (!isDamaged) requireSame(usage, await read([]), "pieces of the answer do not change its usage");
-		const numbers = Object.values(usage ?? {});
+		const { isCut: _cut, unknownFields: _names, passes = [], beside = [], ...sums } = usage ?? {};
+		const numbers: number[] = [sums, ...passes, ...beside.map(({ counts }) => counts)].flatMap((one) =>
+			Object.values(one),
+		);
 		requireSame(
 			numbers.filter((number) => !Number.isFinite(number)),
 			[],
