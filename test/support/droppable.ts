@@ -2,6 +2,9 @@ import type { Policy } from "../../src/policy/schema.ts";
 import { callerOf, openerOf, readRaw } from "./raw-conversation.ts";
 import type { FormatName } from "./script.ts";
 
+/** A message of another role may be one that others need. */
+const rolesOfFormats = new Set(["system", "developer", "user", "assistant", "tool", "function", "model"]);
+
 /**
  * The groups of messages that the guard may drop, oldest first, by the contract's words and with no code of the
  * product: repeats joining until nothing changes.
@@ -32,14 +35,11 @@ export function droppableGroups(document: unknown, format: FormatName, guard: Po
 			changed = true;
 		}
 	}
-	const others = messages.filter((message) => !message.isSystem);
+	const isFixed = ({ isSystem, role }: (typeof messages)[number]) => isSystem || !rolesOfFormats.has(role);
+	const others = messages.filter((message) => !isFixed(message));
 	const task =
 		guard.pin_task || format === "anthropic-messages" ? messages.find((one) => one.role === "user") : undefined;
-	const staying = [
-		...messages.filter((message) => message.isSystem),
-		...others.slice(-guard.keep_last_messages),
-		...(task ? [task] : []),
-	];
+	const staying = [...messages.filter(isFixed), ...others.slice(-guard.keep_last_messages), ...(task ? [task] : [])];
 	const stays = new Set(staying.map((message) => group[message.index]));
 	const groups = new Map<number, number[]>();
 	for (const [index, root] of group.entries()) {
