@@ -30,8 +30,18 @@ export interface Config {
 
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
 	const files = await findPolicyFiles(sources);
-	const read = (file: string | null) => (file === null ? undefined : readPolicyFile(file));
-	return configOf({ ...files, own: await read(files.file), ofFound: await read(files.found) }, sources);
+	const own = files.file === null ? undefined : await readPolicyFile(files.file);
+	return configOf({ ...files, own, ofFound: await readFound(files.found, sources) }, sources);
+}
+
+/** Where nothing of a found file counts, a broken one stops nothing either. */
+async function readFound(
+	found: string | null,
+	{ servesOthers = false }: ConfigSources,
+): Promise<PolicyLayer | undefined> {
+	if (found === null) return undefined;
+	const reading = readPolicyFile(found);
+	return servesOthers ? reading.catch(() => undefined) : reading;
 }
 
 interface ReadFiles extends PolicyFiles {
@@ -89,11 +99,11 @@ export async function createPolicySource(
 
 	const places = placesOf(options);
 	// A file that is gone keeps its last layer: a user's redaction has to outlast an editor that renames.
-	const layers: { own?: PolicyLayer; ofFound?: PolicyLayer } = {};
+	const layers: { own?: PolicyLayer; ofFound?: PolicyLayer | undefined } = {};
 	const read = async (): Promise<Config> => {
 		const { file, found } = await findPolicyFiles(options);
 		if (file !== null) layers.own = await readPolicyFile(file);
-		if (found !== null) layers.ofFound = await readPolicyFile(found);
+		if (found !== null) layers.ofFound = await readFound(found, options);
 		return configOf(
 			{
 				file: layers.own ? places.own : null,

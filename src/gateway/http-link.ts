@@ -14,7 +14,7 @@ interface HttpRequest {
 /** In turn, for one request. */
 const mostRedirects = 5;
 
-/** What the server did that is not followed; the message is for the host. */
+/** An answer of the server that the gateway does not accept. The host reads the message. */
 export class RefusedByGateway extends Error {}
 
 export type HttpLink = ReturnType<typeof createHttpLink>;

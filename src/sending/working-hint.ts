@@ -6,7 +6,7 @@ import { type PlacedValue, type ResultState, valueEdits } from "./states.ts";
 /**
  * The edits that put a state in. A fork of a session, such as a subagent with its history, may lack the tool that a hint of
  * the session names: the hint then names the first way that works in this request, or goes. The state stays, since the
- * session goes on with it; the fork's other tools stand before its messages, so no cache or reasoning hangs on the hint.
+ * session goes on with it; the fork's other tools stand before its messages, so a changed hint breaks no cache and no signed reasoning.
  */
 export function workingEdits(
 	{ values, ref }: Pick<ResultState, "values" | "ref">,

@@ -136,6 +136,13 @@ describe("loadConfig", () => {
 		expect(ignored.map(({ key }) => key)).toContain("mask.window_turns");
 	});
 
+	it("is stopped by a broken found file only where something of it would count", async () => {
+		await writeFile(inWork(), "mask = [");
+		await expect(loadConfig(sources())).rejects.toMatchObject({ code: "invalid_policy" });
+		const { policy, found } = await loadConfig(sources({ servesOthers: true }));
+		expect([policy.mask.window_turns, found]).toEqual([8, inWork()]);
+	});
+
 	it("reads a file that starts with a byte order mark", async () => {
 		await writeFile(inWork(), '\ufefflocale = "en"\r\n');
 		expect((await loadConfig(sources())).policy.locale).toBe("en");
