@@ -39,6 +39,9 @@ const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
 /** Endings of all other item types: `function_call`, `shell_call_output`, `additional_tools`, … */
 const ownTypes = /_(?:call|output|tools|approval_request|approval_response|trigger)$/;
 
+/** The members of those items. Another format may have a type that only ends alike. */
+const ownMembers = ["call_id", "status", "action", "tools", "arguments", "approval_request_id"];
+
 const partTypes = { own: ["input_text", "output_text", "input_image", "input_file"], foreign: ["image_url", "image"] };
 
 const roles: Readonly<Record<string, Role>> = { ...plainRoles, developer: "system" };
@@ -88,7 +91,7 @@ function probeItem(item: unknown): Probed {
 	if (isResponse(item)) return item.output.map(probeItem).find((one) => typeof one === "string") ?? true;
 	const type = stringAt(item, "type") ?? "message";
 	if (type === "message") return probeMessage(item);
-	if (ownTypes.test(type)) return true;
+	if (ownTypes.test(type)) return Object.hasOwn(callKinds, type) || hasMember(item, ...ownMembers);
 	const isOwn = Object.hasOwn(sharedTypes, type) && sharedTypes[type]?.(item) === true;
 	return isOwn || "one of the item types of the Responses API";
 }
