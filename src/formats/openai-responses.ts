@@ -91,7 +91,7 @@ function probeItem(item: unknown): Probed {
 	if (isResponse(item)) return item.output.map(probeItem).find((one) => typeof one === "string") ?? true;
 	const type = stringAt(item, "type") ?? "message";
 	if (type === "message") return probeMessage(item);
-	if (ownTypes.test(type)) return Object.hasOwn(callKinds, type) || hasMember(item, ...ownMembers);
+	if (ownTypes.test(type)) return isOfOwnKind(item, type);
 	const isOwn = Object.hasOwn(sharedTypes, type) && sharedTypes[type]?.(item) === true;
 	return isOwn || "one of the item types of the Responses API";
 }
@@ -144,7 +144,7 @@ export function readItems<Item extends PlacedItem>(
 		const { item, path, removal, sent = true, opensAnswer = false, time, usage } = placed;
 		const type = itemType(item);
 		// The API requires reasoning together with the item after it.
-		if (isOfNewKind(type) && !(isOpen && items[index - 1]?.item.type === "reasoning")) {
+		if (isOfNewKind(item, type) && !(isOpen && items[index - 1]?.item.type === "reasoning")) {
 			messages.push({ sent, message: new MessageDraft("other", removal).setTime(time).count(item) });
 			continue;
 		}
@@ -211,8 +211,13 @@ const plainTypes: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether nothing is known of an item but its type: it stays where it is, and counts. */
-function isOfNewKind(type: string): boolean {
-	return !plainTypes.has(type) && !ownTypes.test(type);
+function isOfNewKind(item: JsonObject, type: string): boolean {
+	return !plainTypes.has(type) && !isOfOwnKind(item, type);
+}
+
+function isOfOwnKind(item: JsonObject, type: string): boolean {
+	const isNamed = Object.hasOwn(callKinds, type) || type === "compaction_trigger";
+	return ownTypes.test(type) && (isNamed || hasMember(item, ...ownMembers));
 }
 
 export function isOfAnswer(item: JsonObject, type: string): boolean {
@@ -256,6 +261,7 @@ export function readOther(item: JsonObject, type: string, path: Path, shellCalls
 		return draft.count(item.tools);
 	}
 	if (type === "compaction_trigger") return new MessageDraft("other", path);
+	if (isOfNewKind(item, type)) return new MessageDraft("other", path).count(item);
 	const draft = new MessageDraft("tool", path);
 	if (type === "computer_call_output") draft.mediaTokens += screenshotTokens(item);
 	const itemId = type === "local_shell_call_output" ? idAt(item, "id") : undefined;
