@@ -40,7 +40,7 @@ const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
 const ownTypes = /_(?:call|output|tools|approval_request|approval_response|trigger)$/;
 
 /** The members of those items. Another format may have a type that only ends alike. */
-const ownMembers = ["call_id", "status", "action", "tools", "arguments", "approval_request_id"];
+const ownMembers = ["call_id", "status", "action", "tools", "arguments", "output", "approval_request_id"];
 
 const partTypes = { own: ["input_text", "output_text", "input_image", "input_file"], foreign: ["image_url", "image"] };
 
