@@ -81,7 +81,6 @@ export async function load(): Promise<Section> {
 			},
 			{
 				caption: "Resident memory of the server; growth by the line that fits best after a third of the calls",
-				isPrintedOnly: true,
 				columns: ["server", "first", "level", "most", "last", "kB a call", "MB in 1 000 calls", "in the second half"],
 				rows: runs.flatMap(memoryRowOf),
 			},

@@ -64,7 +64,6 @@ async function measureKinds(createBare: () => (text: string) => number): Promise
 	return {
 		table: {
 			caption: "Ours by kind",
-			isPrintedOnly: true,
 			columns: ["kind", "ns/byte at 1 MB", "at 10 MB", "10 MB / 1 MB", "10 MB / English prose"],
 			rows: results.map((result) => [
 				result.kind,

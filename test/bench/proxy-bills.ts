@@ -38,7 +38,7 @@ export async function measureBills(): Promise<{ readonly tables: readonly Table[
 		targets.push(atMost(`proxy, ${name}: cache breaks in 10 requests, worst API`, 1, tenths, ""));
 	}
 	const columns = ["session", "API", "tokens sent", "billed", "cache breaks"];
-	return { tables: [{ caption: "Bills of whole sessions", isPrintedOnly: true, columns, rows }], targets };
+	return { tables: [{ caption: "Bills of whole sessions", columns, rows }], targets };
 }
 
 interface Bill {

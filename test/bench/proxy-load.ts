@@ -69,7 +69,6 @@ export async function measureLoad(): Promise<{ readonly tables: readonly Table[]
 		tables: [
 			{
 				caption: `With ${busyProcesses} busy processes`,
-				isPrintedOnly: true,
 				columns: [...columns, "time, median", "most"],
 				rows: [[...cells, duration(median(times)), duration(Math.max(...times))]],
 			},

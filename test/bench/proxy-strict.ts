@@ -56,7 +56,7 @@ export async function measureStrict(): Promise<{ readonly tables: readonly Table
 	}
 	const reads = [usualPrices, claudePrices(model)].map(({ cacheRead }) => `billed, reads at ${cacheRead}`);
 	const columns = ["session", "right end", "errors", "refused", "lost", "tokens sent", ...reads];
-	return { tables: [{ caption: "A stand-in that checks thinking", isPrintedOnly: true, columns, rows }], targets };
+	return { tables: [{ caption: "A stand-in that checks thinking", columns, rows }], targets };
 }
 
 interface StrictSession {
@@ -119,7 +119,7 @@ export async function measureClaudeCode(): Promise<{ readonly tables: readonly T
 	const { totals, errors, repairs, isRight } = proxied;
 	const what = "proxy, strict, Claude Code";
 	return {
-		tables: [{ caption, columns: strictColumns, rows, isPrintedOnly: true }],
+		tables: [{ caption, columns: strictColumns, rows }],
 		targets: [
 			atMost(`${what}: wrong ends, errors and repairs`, 0, errors + repairs + Number(!isRight), ""),
 			atMost(`${what}: refused requests`, 1, totals.refused, ""),

@@ -36,7 +36,6 @@ async function measureGrowth(): Promise<{ table: Table; targets: Target[] }> {
 	return {
 		table: {
 			caption: "Twice the length: time of a history over that of its halves",
-			isPrintedOnly: true,
 			columns: [
 				"policy",
 				...columns.map(
@@ -73,7 +72,6 @@ async function measureCold(): Promise<{ table: Table; target: Target }> {
 	return {
 		table: {
 			caption: "All policies, compared with counting",
-			isPrintedOnly: true,
 			columns: ["conversation", "messages", "tokens", "policies", "counting, cold", "replaying, cold", "× counting"],
 			rows: [
 				[

@@ -10,8 +10,8 @@ export interface Section {
 /** Rows of cells under headings. */
 export interface Table {
 	readonly caption?: string;
-	/** Only printed: the page has what matters of it among the targets. */
-	readonly isPrintedOnly?: true;
+	/** Stands in docs/performance.md too: a comparison with peers that the targets do not show. */
+	readonly isPublished?: true;
 	readonly columns: readonly string[];
 	readonly rows: readonly (readonly string[])[];
 }

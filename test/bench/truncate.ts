@@ -55,6 +55,7 @@ async function recallTable(contenders: readonly TruncateContender[]): Promise<Ta
 	}
 	return {
 		caption: `Recall over ${cases.length} results of more than ${largeTokens} tokens (and gap closed)`,
+		isPublished: true,
 		columns: ["contender", ...columns.map(({ budget, kind }) => `${kind}, ${short(budget)}`)],
 		rows: [...rows, ["clairvoyant bound", ...bounds]],
 	};
@@ -156,7 +157,6 @@ function slopeTable({ cut }: TruncateContender): { table: Table; target: Target 
 	const worst = results.reduce((most, one) => (one.growth > most.growth ? one : most));
 	return {
 		table: {
-			isPrintedOnly: true,
 			caption: `Hard outputs, cut to ${short(slopeChars)} characters with a focus: processor time, least of ${rounds}`,
 			columns: ["output", "time", "twice as long", "ratio"],
 			rows: results.map(({ kind, small, large, growth }) => [

@@ -23,9 +23,9 @@ export function writeDocument(sections: readonly Section[]): void {
 		"## What must hold",
 		`${met} of ${targets.length} hold in this run.`,
 		writeTargets(targets),
-		...sections.map((section) => {
-			const tables = section.tables.filter(({ isPrintedOnly }) => !isPrintedOnly);
-			return writeSection({ ...section, tables, targets: [] });
+		...sections.flatMap((section) => {
+			const tables = section.tables.filter(({ isPublished }) => isPublished);
+			return tables.length > 0 ? [writeSection({ ...section, tables, targets: [] })] : [];
 		}),
 		"",
 	];

@@ -13,10 +13,10 @@ const testsOf = ({ path, text }: (typeof pages)[number]) =>
 		titles: Array.from(titles.matchAll(/"([^"]*)"/g), ([, title = ""]) => title),
 	}));
 
-it.each(["SECURITY.md", "docs/operations.md"])("%s names tests that exist, by words of their titles", (path) => {
-	const page = pages.find((one) => one.path === path);
+it("SECURITY.md names tests that exist, by words of their titles", () => {
+	const page = pages.find(({ path }) => path === "SECURITY.md");
 	const tests = page ? testsOf(page) : [];
-	expect(tests.length).toBeGreaterThan(10);
+	expect(tests.length).toBeGreaterThan(80);
 	const missing = tests.flatMap(({ file, titles }) => {
 		const source = readFileSync(file, "utf8");
 		return titles.filter((title) => !source.includes(title)).map((title) => `${file}: ${title}`);
@@ -25,7 +25,7 @@ it.each(["SECURITY.md", "docs/operations.md"])("%s names tests that exist, by wo
 });
 
 it("each attack in SECURITY.md has its test beside it", () => {
-	const rows = pages.find(({ path }) => path === "SECURITY.md")?.text.match(/^\| (?!attack \|).*$/gm) ?? [];
-	expect(rows.length).toBeGreaterThan(10);
+	const rows = pages.find(({ path }) => path === "SECURITY.md")?.text.match(/^\| (?!attack ).*$/gm) ?? [];
+	expect(rows.length).toBeGreaterThan(80);
 	expect(rows.filter((row) => !/\.ts\): "/.test(row))).toEqual([]);
 });

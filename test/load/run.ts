@@ -93,7 +93,7 @@ function readLines(file: string): SoakLine[] {
 const runs: Readonly<Record<string, (given: readonly string[]) => Promise<boolean>>> = {
 	faults,
 	soak: soakFaces,
-	/** `npm run load -- soak-picture FOLDER docs/soak.svg`: of lines that were written before. */
+	/** `npm run load -- soak-picture FOLDER build/soak.svg`: of lines that were written before. */
 	"soak-picture": async ([folder = "build/soak", picture = join(folder, "soak.svg")]) => tellSoak(folder, picture),
 };
 const [, , name = "", ...given] = process.argv;
