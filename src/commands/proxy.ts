@@ -112,7 +112,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		await running.close({ answersMs: longestAnswersMs });
 		const totals = running.totals();
 		const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
-		const message = closingText(totals, { address: url });
+		const message = closingText(totals, { address: url, isKept: policy.figures !== "none" });
 		announce({ level: "notice", message, data: { event: "closed", url, requests, tokens_sent, tokens_left_out } });
 	});
 }
@@ -230,7 +230,8 @@ export async function launch(name: string, given: readonly string[], options: La
 			}
 			if (!started) return;
 			const { name, title = name } = program;
-			say(closingText(proxy.totals(), { address, program: { name, title, upstreams } }));
+			const isKept = keep !== "none";
+			say(closingText(proxy.totals(), { address, isKept, program: { name, title, upstreams } }));
 		});
 	} finally {
 		await rm(folder, { recursive: true, force: true });

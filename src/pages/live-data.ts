@@ -99,7 +99,7 @@ const money = Array.from({ length: 7 }, (_, digits) => {
 /** `$1.24`, `−$0.0031`; small amounts with two digits that say something. */
 export function formatDollars(value: number): string {
 	const size = Math.abs(value);
-	const digits = size === 0 || size >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(size)));
+	const digits = size === 0 || size >= 0.01 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(size)));
 	const text = money[digits]?.format(size) ?? "";
 	return `${value < 0 && /[1-9]/.test(text) ? "−" : ""}$${text}`;
 }

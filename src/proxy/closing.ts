@@ -1,8 +1,8 @@
 import type { Pointing } from "../hosts/host.ts";
-import { unaskedText } from "../pages/live-data.ts";
+import { formatDollars, unaskedText } from "../pages/live-data.ts";
 import { counted, formatCount } from "../pages/replay-data.ts";
-import type { ProxyTotals } from "./ledger.ts";
 import { frozenText, keptWarmText, undecidedText, unknownUsageText } from "./ledger-text.ts";
+import type { Failure, ProxyTotals } from "./totals.ts";
 
 /** A program that `launch` has started. */
 interface Launched {
@@ -12,13 +12,20 @@ interface Launched {
 	readonly upstreams: Pointing["upstreams"];
 }
 
-/** The last line of a proxy: what passed it, or that nothing did. Its pages have ended by then. */
-export function closingText(
-	totals: ProxyTotals,
-	{ address, program }: { readonly address: string; readonly program?: Launched | undefined },
-): string {
+interface Closing {
+	readonly address: string;
+	readonly program?: Launched | undefined;
+	/** Whether the figures outlive the proxy, so that `stats` has them. */
+	readonly isKept: boolean;
+}
+
+/** The last line of a proxy: what it saved, or why nothing. Its pages have ended by then. */
+export function closingText(totals: ProxyTotals, { address, program, isKept }: Closing): string {
 	if (totals.asked === 0) return `no request passed the proxy at ${address}: ${whyNone(address, program)}`;
-	return (totals.requests === 0 ? unedited(totals) : figures(totals)).join(", ");
+	if (totals.requests === 0) return unedited(totals).join(", ");
+	const tokens = [`${formatCount(totals.tokensSent)} tokens sent`, `${formatCount(totals.tokensLeftOut)} left out`];
+	const text = [savingText(totals), ...tokens, ...reservations(totals)].join(", ");
+	return isKept ? `${text}; see palimpsest stats` : text;
 }
 
 function whyNone(address: string, program: Launched | undefined): string {
@@ -29,35 +36,73 @@ function whyNone(address: string, program: Launched | undefined): string {
 }
 
 function unedited(totals: ProxyTotals): string[] {
-	if (totals.failed === totals.asked) {
-		const all = totals.asked === 1 ? "the only request" : `all ${counted(totals.asked, "request")}`;
-		return [`${all} failed: the upstream gave no good answer`, ...reservations({ ...totals, failed: 0 })];
-	}
-	return [`${counted(totals.asked, "request")} passed, none with a conversation`, ...reservations(totals)];
+	if (totals.failed < totals.asked)
+		return [`${counted(totals.asked, "request")} passed, none with a conversation`, ...reservations(totals)];
+	const all = totals.asked === 1 ? "the only request" : `all ${counted(totals.asked, "request")}`;
+	return [`${all} failed: ${failureText(totals.failure)}`, ...reservations({ ...totals, failed: 0 })];
 }
 
-function figures(totals: ProxyTotals): string[] {
-	const { requests, tokensSent, tokensLeftOut, billed, billedUnedited, untoldRequests, untoldBilled, keptWarm } =
+function failureText(failure: Failure | undefined): string {
+	if (!failure) return "the upstream gave no good answer";
+	const { address } = failure;
+	if (failure.kind === "refused")
+		return failure.status < 300
+			? `${address} answered with an error in its stream`
+			: `${address} answered ${failure.status}`;
+	const { code } = failure;
+	return `${address} ${/^E(?:CONN|TIMEDOUT)/.test(code) ? "does not answer" : "cannot be reached"} (${code})`;
+}
+
+/** In dollars where the prices are known, else as a share of the input bill. Pings that keep a cache warm are a cost of ours. */
+function savingText(totals: ProxyTotals): string {
+	const { requests, tokensLeftOut, untoldRequests, usdUntoldRequests, unpricedRequests, usd, usdSaved, keptWarm } =
 		totals;
-	// Pings that keep a cache warm are a cost of ours.
-	const ratio = billedUnedited > 0 ? (billed - untoldBilled + keptWarm.billed) / billedUnedited : 1;
-	return [
-		counted(requests, "request"),
-		`${formatCount(tokensSent)} tokens sent`,
-		`${formatCount(tokensLeftOut)} left out`,
-		...(untoldRequests > 0 && untoldRequests === requests ? [] : [`billed ${ratio.toFixed(2)} × raw`]),
-		...(untoldRequests > 0 ? [`${counted(untoldRequests, "request")} without a known unedited bill`] : []),
-		...reservations(totals),
-	];
+	const all = counted(requests, "request");
+	const cost = unpricedRequests === 0 ? ` of ${formatDollars(usd + keptWarm.usd)}` : "";
+	if (tokensLeftOut === 0 && keptWarm.pings === 0) return `saved nothing${cost} in ${all}: ${whyNothing(totals)}`;
+	if (untoldRequests === requests) return `saved an unknown part${cost} in ${all}`;
+	if (usdUntoldRequests === requests) return `${savedOfBill(totals)} in ${all} to a model without a known price`;
+	const net = usdSaved - keptWarm.usd;
+	const known = requests - usdUntoldRequests;
+	const where = usdUntoldRequests === 0 ? all : `${formatCount(known)} of ${all}`;
+	if (shownAs(net) === 0) return `saved nothing${cost} in ${where}: ${notYetPaid}`;
+	if (net < 0) return `cost ${formatDollars(-net)} more than without edits in ${where}: ${notYetPaid}`;
+	const whole = usd + usdSaved;
+	const share = usdUntoldRequests === 0 && whole > 0 ? ` of ${formatDollars(whole)} (${percentOf(net / whole)})` : "";
+	return `saved ${formatDollars(net)}${share} in ${where}`;
+}
+
+const notYetPaid = "an edit makes the provider read what follows once more, and this ended before that had paid";
+
+function savedOfBill({ billed, untoldBilled, billedUnedited, keptWarm }: ProxyTotals): string {
+	const saved = 1 - (billed - untoldBilled + keptWarm.billed) / billedUnedited;
+	return saved < 0
+		? `cost ${percentOf(-saved)} more input than without edits`
+		: `saved ${percentOf(saved)} of the input bill`;
+}
+
+function whyNothing({ requests, undecided }: ProxyTotals): string {
+	const sum = Object.values(undecided).reduce((total, count) => total + count, 0);
+	return sum < requests ? "no result was old or large enough for an edit to pay" : "no request got new decisions";
+}
+
+const shownAs = (usd: number): number => Math.round(usd * 10_000);
+
+function percentOf(share: number): string {
+	const percent = 100 * share;
+	return `${percent < 1 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
 /** What kept the figures from being better. */
 function reservations(totals: ProxyTotals): string[] {
-	const { uncachedRequests, estimated, cut, threads, unread, failed, undecided, frozen, keptWarm, unasked } = totals;
+	const { uncachedRequests, estimated, untoldRequests } = totals;
+	const { cut, threads, unread, failed, failure, undecided, frozen, keptWarm, unasked } = totals;
+	const untold = Math.max(0, untoldRequests - estimated);
 	return [
 		...(estimated > 0
 			? [`${counted(estimated, "request")} estimated, without a saving: the upstream reports no usage`]
 			: []),
+		...(untold > 0 ? [`${counted(untold, "request")} without a known unedited bill`] : []),
 		...(cut > 0 ? [`${counted(cut, "answer")} cut before the output was told`] : []),
 		...unknownUsageText({ requests: totals.unknownUsage, fields: totals.unknownFields }),
 		...(uncachedRequests > 0
@@ -66,7 +111,7 @@ function reservations(totals: ProxyTotals): string[] {
 		...(unasked.requests > 0 ? [unaskedText(unasked)] : []),
 		...(threads > 0 ? [`${counted(threads, "thread")} of new messages alone, which cannot be edited`] : []),
 		...(unread > 0 ? [`${counted(unread, "request")} in an encoding that cannot be read`] : []),
-		...(failed > 0 ? [`${counted(failed, "request")} without a good answer of the upstream`] : []),
+		...(failed > 0 ? [`${counted(failed, "request")} failed: ${failureText(failure)}`] : []),
 		...undecidedText(undecided),
 		...frozenText(frozen),
 		...keptWarmText(keptWarm),

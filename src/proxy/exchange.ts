@@ -269,7 +269,8 @@ async function passAndBill(
 	const wasEdited = sent?.written !== undefined;
 	const isOk = isGood(answer);
 	if (isOk && wasEdited) ledger.count("edited");
-	if (!isOk) ledger.count("failed");
+	const failed = { kind: "refused", address: upstream.origin, status: answer.statusCode ?? 0 } as const;
+	if (!isOk) ledger.failed(failed);
 	if (!isOk || route.kind !== "edited") {
 		await passOn(answer, response);
 		return undefined;
@@ -280,7 +281,7 @@ async function passAndBill(
 	if (reader.hasDroppedReasoning()) accounts.learn(upstream.origin, asked.headers);
 	// The provider may not have billed it.
 	if (!usage && reader.hasFailed()) {
-		ledger.count("failed");
+		ledger.failed(failed);
 		return undefined;
 	}
 	if (composed?.branch && usage)
@@ -313,8 +314,8 @@ async function askOrRefuse(
 		return await upstream.ask(asked);
 	} catch (error) {
 		if (asked.signal.aborted) return undefined;
-		ledger.count("failed");
 		const { code = "unknown error", advice = "" } = error as OutgoingError;
+		ledger.failed({ kind: "unreached", address: upstream.origin, code });
 		const message = `The upstream of ${route.upstream} cannot be reached (${code}). ${advice}`.trimEnd();
 		refuse(response, { status: 502, message, upstream: route.upstream, mayRetry: mayComeBack(error as OutgoingError) });
 		return undefined;

@@ -1,7 +1,7 @@
 import type { Cleared } from "../billing/read-usage.ts";
 import { withAdded } from "../billing/ruler.ts";
 import type { CacheTerms } from "../billing/terms.ts";
-import { countUnasked, type Unasked } from "../billing/unasked-cache.ts";
+import { countUnasked } from "../billing/unasked-cache.ts";
 import { billUnedited, estimatedBill, tokensOf } from "../billing/unedited-bill.ts";
 import {
 	dollarsOf,
@@ -22,57 +22,7 @@ import { noteRequest } from "./break-record.ts";
 import { type Account, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
 import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
-
-/** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
-export interface ProxyTotals {
-	readonly requests: number;
-	readonly tokensSent: number;
-	readonly tokensLeftOut: number;
-	readonly billed: number;
-	/** The bill of the same requests unedited, without requests whose unedited bill is unknown. */
-	readonly billedUnedited: number;
-	/** The conversations whose unedited bill is unknown, and their bill. */
-	readonly untoldRequests: number;
-	readonly untoldBilled: number;
-	/** Priced without a cache, since the upstream never tells of tokens read from one. */
-	readonly uncachedRequests: number;
-	/** Tokens of reasoning that was left out of requests, counted in each of them. */
-	readonly reasoningLeftOut: number;
-	/** Requests that got no new decisions, by the reason. */
-	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
-	/** Conversations that once got no new decisions after a refusal. */
-	readonly frozen: number;
-	readonly unasked: Unasked;
-	readonly keptWarm: KeptWarm;
-	/** The number of all requests, and of those that got no answer. */
-	readonly asked: number;
-	readonly failed: number;
-	/** Answered without a usage that can be read. */
-	readonly estimated: number;
-	/** Answered without the end that tells the output. */
-	readonly cut: number;
-	/** Passed unread, and answered without a usage that can be read. */
-	readonly unknownUsage: number;
-	readonly unknownFields: readonly string[];
-	/** In an encoding that cannot be read, and so unedited. */
-	readonly unread: number;
-	/** With new messages alone, and so unedited. */
-	readonly threads: number;
-}
-
-/** `signed`: with a signature or a digest of its body, it passed unread. `kept_by_provider`: it holds new items alone. */
-export type Undecided = NoDecision | "signed" | "kept_by_provider";
-
-/** Pings that keep caches warm. They are in no other figure. */
-export interface KeptWarm {
-	/** Answered, with their bill. */
-	readonly pings: number;
-	readonly billed: number;
-	/** US dollars of those whose model has a known price. */
-	readonly usd: number;
-	/** Without an answer that tells what they cost. */
-	readonly failed: number;
-}
+import { type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
 
 const mostConversations = 200;
 const mostFields = 50;
@@ -101,6 +51,7 @@ export function createLedger({
 	const undecided: Partial<Record<Undecided, number>> = {};
 	const undecidedLast: Partial<Record<Undecided, number>> = {};
 	let frozen = 0;
+	let failure: Failure | undefined;
 	const all = { edited: newSums(), held_out: newSums() };
 	const listeners = new Set<() => void>();
 	const entered = (): void => {
@@ -164,7 +115,11 @@ export function createLedger({
 			undecided[reason] = (undecided[reason] ?? 0) + 1;
 			undecidedLast[reason] = now();
 		},
-		count: (kind: keyof typeof counts) => {
+		failed: (one: Failure) => {
+			counts.failed += 1;
+			failure = one;
+		},
+		count: (kind: Exclude<keyof typeof counts, "failed">) => {
 			counts[kind] += 1;
 			if (kind === "sent_again") figures?.add({ kind: "refusal" });
 		},
@@ -308,32 +263,21 @@ export function createLedger({
 			entered();
 			return { repeated: raw.repeated };
 		},
-		totals(): ProxyTotals {
-			const { edited, held_out } = all;
-			return {
-				requests: edited.requests + held_out.requests,
-				tokensSent: edited.tokens_sent + held_out.tokens_sent,
-				tokensLeftOut: edited.tokens_left_out + held_out.tokens_left_out,
-				billed: edited.billed + held_out.billed,
-				billedUnedited: edited.billed_unedited + held_out.billed_unedited,
-				untoldRequests: edited.untold_requests + held_out.untold_requests,
-				untoldBilled: edited.untold_billed + held_out.untold_billed,
-				uncachedRequests: edited.uncached_requests + held_out.uncached_requests,
-				reasoningLeftOut: edited.reasoning_left_out + held_out.reasoning_left_out,
+		totals: (): ProxyTotals =>
+			totalsOf([all.edited, all.held_out], {
 				undecided: { ...undecided },
 				frozen,
 				unasked: unasked.sums(),
 				keptWarm: { ...keptWarm },
 				asked: counts.requests,
 				failed: counts.failed,
-				estimated: edited.estimated_requests + held_out.estimated_requests,
-				cut: edited.cut_requests + held_out.cut_requests,
+				failure,
+				edited: counts.edited,
 				unknownUsage,
 				unknownFields: [...unknownFields],
 				unread: faultCounts.encoding,
 				threads: counts.threads,
-			};
-		},
+			}),
 		/**
 		 * Plain JSON, without any text of a conversation. The latest conversations list their requests and results, or
 		 * `alone` does: a conversation by its id, else the one with most requests of those that are in use.

@@ -19,11 +19,12 @@ import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
 import { createKeepWarm, type Later } from "./keep-warm.ts";
 import { createKeys, type ProxyKeys } from "./keys.ts";
-import { createLedger, type ProxyTotals } from "./ledger.ts";
+import { createLedger } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { createProxyMetrics } from "./metrics.ts";
 import { refuse } from "./refusal.ts";
 import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
+import type { ProxyTotals } from "./totals.ts";
 
 interface ProxyOptions {
 	/** On loopback. Absent: 127.0.0.1. */

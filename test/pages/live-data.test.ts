@@ -19,7 +19,7 @@ describe("the large figures", () => {
 		const [usd, saved] = [one.usd as number, one.usd_saved as number];
 		expect(tiles[0]?.value).toBe(formatDollars(saved - 0.018));
 		expect(tiles[0]?.detail).toBe(
-			`paid ${formatDollars(usd + 0.018)} of ${formatDollars(usd + saved)}, $0.018 of it for pings`,
+			`paid ${formatDollars(usd + 0.018)} of ${formatDollars(usd + saved)}, $0.02 of it for pings`,
 		);
 		const all = one.tokens_sent + one.tokens_left_out;
 		expect(tiles[1]?.detail).toBe(`${Math.round((100 * one.tokens_left_out) / all)}% of ${all.toLocaleString("en")}`);
@@ -37,7 +37,7 @@ describe("the large figures", () => {
 		for (const tile of [dollars, ratio])
 			expect(tile).toMatchObject({ value: "unknown", detail: "the bill without edits is unknown" });
 		const some = tilesOf(liveStatus([one], { edited: { ...one, usd_untold_requests: 3 } }));
-		expect(some[0]?.detail).toMatch(/^paid \$[\d.]+, \$0\.018 of it for pings; unknown for 3 requests$/);
+		expect(some[0]?.detail).toMatch(/^paid \$[\d.]+, \$0\.02 of it for pings; unknown for 3 requests$/);
 	});
 
 	it("are none before the first request", () => {
@@ -49,7 +49,7 @@ it.each([
 	[0, "$0.00"],
 	[12.345, "$12.35"],
 	[-0.31, "−$0.31"],
-	[0.0532, "$0.053"],
+	[0.0532, "$0.05"],
 	[-0.00042, "−$0.00042"],
 	[0.00000001, "$0.000000"],
 	[1_234.5, "$1,234.50"],
@@ -91,7 +91,7 @@ it("the figures of the proxy name the causes of a small saving", () => {
 	expect(rows.get("Without new decisions")).toMatch(/^after a refusal: 20, last [A-Z][a-z]{2} \d+, \d\d:\d\d$/);
 	expect(rows.get("Refused, sent again")).toBe("1; 1 conversation left alone for a while");
 	expect(rows.get("Faults")).toBe("encoding 1");
-	expect(rows.get("Pings")).toBe("2 pings kept caches warm, billed 6,018, $0.018");
+	expect(rows.get("Pings")).toBe("2 pings kept caches warm, billed 6,018, $0.02");
 	expect(rows.get("Held out")).toBe("none");
 	expect(rows.get("Other requests")).toBe("3 passed on unread");
 });

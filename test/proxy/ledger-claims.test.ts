@@ -123,7 +123,7 @@ describe("the bill of the unedited requests", () => {
 });
 
 const closing = (ledger: ReturnType<typeof createLedger>) =>
-	closingText(ledger.totals(), { address: "http://127.0.0.1:8787" });
+	closingText(ledger.totals(), { address: "http://127.0.0.1:8787", isKept: false });
 
 describe("an unknown bill", () => {
 	const { prices } = policyOf();
@@ -177,7 +177,7 @@ describe("an unknown bill", () => {
 		const { billed, billedUnedited, untoldRequests, untoldBilled } = ledger.totals();
 		expect([untoldRequests, untoldBilled, billed]).toEqual([3, 9_750, before.billed + 9_750]);
 		expect(billedUnedited).toBeCloseTo(before.billedUnedited, 6);
-		expect(closing(ledger)).toMatch(/billed \d\.\d\d × raw, 3 requests without a known unedited bill/);
+		expect(closing(ledger)).toMatch(/^saved \$0\.\d\d in 2 of 5 requests, .*, 3 requests without a known unedited bill$/);
 		expect(billText(edited)).toContain("for 3 requests the unedited bill is unknown");
 	});
 
@@ -186,7 +186,7 @@ describe("an unknown bill", () => {
 		for (const start of ["a", "b"]) enter(ledger, "unknown", start, usageOf(20_000, 1_000));
 		const { edited } = ledger.status();
 		expect(edited).toMatchObject({ billed_unedited: null, ratio: null });
-		expect(closing(ledger)).toMatch(/^2 requests, [^×]*$/);
+		expect(closing(ledger)).toMatch(/^saved an unknown part of \$0\.\d\d in 2 requests, /);
 		expect(billText(edited)).not.toContain("×");
 		expect(createLedger({ now: () => 0 }).status().edited).toMatchObject({ billed_unedited: 0, ratio: 1 });
 	});

@@ -1,0 +1,108 @@
+import type { Unasked } from "../billing/unasked-cache.ts";
+import type { NoDecision } from "../sending/decisions.ts";
+import { addTo, newSums, type Sums } from "./request-sums.ts";
+
+/** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
+export interface ProxyTotals {
+	readonly requests: number;
+	readonly tokensSent: number;
+	readonly tokensLeftOut: number;
+	readonly billed: number;
+	/** The bill of the same requests unedited, without requests whose unedited bill is unknown. */
+	readonly billedUnedited: number;
+	/** The conversations whose unedited bill is unknown, and their bill. */
+	readonly untoldRequests: number;
+	readonly untoldBilled: number;
+	/** US dollars, with the output, and what the unedited requests would have cost more; pings are in neither. */
+	readonly usd: number;
+	readonly usdSaved: number;
+	/** The requests of models without a known price, and those whose saving in dollars is unknown. */
+	readonly unpricedRequests: number;
+	readonly usdUntoldRequests: number;
+	/** Priced without a cache, since the upstream never tells of tokens read from one. */
+	readonly uncachedRequests: number;
+	/** Tokens of reasoning that was left out of requests, counted in each of them. */
+	readonly reasoningLeftOut: number;
+	/** Requests that got no new decisions, by the reason. */
+	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
+	/** Conversations that once got no new decisions after a refusal. */
+	readonly frozen: number;
+	readonly unasked: Unasked;
+	readonly keptWarm: KeptWarm;
+	/** The number of all requests, of those that got no good answer, and the last such failure. */
+	readonly asked: number;
+	readonly failed: number;
+	readonly failure: Failure | undefined;
+	/** Answered in place of an edited request. */
+	readonly edited: number;
+	/** Answered without a usage that can be read. */
+	readonly estimated: number;
+	/** Answered without the end that tells the output. */
+	readonly cut: number;
+	/** Passed unread, and answered without a usage that can be read. */
+	readonly unknownUsage: number;
+	readonly unknownFields: readonly string[];
+	/** In an encoding that cannot be read, and so unedited. */
+	readonly unread: number;
+	/** With new messages alone, and so unedited. */
+	readonly threads: number;
+}
+
+/** An upstream that could not be reached, or answered with an error. `address` is its origin. */
+export type Failure =
+	| { readonly kind: "unreached"; readonly address: string; readonly code: string }
+	| { readonly kind: "refused"; readonly address: string; readonly status: number };
+
+/** `signed`: with a signature or a digest of its body, it passed unread. `kept_by_provider`: it holds new items alone. */
+export type Undecided = NoDecision | "signed" | "kept_by_provider";
+
+/** Pings that keep caches warm. They are in no other figure. */
+export interface KeptWarm {
+	/** Answered, with their bill. */
+	readonly pings: number;
+	readonly billed: number;
+	/** US dollars of those whose model has a known price. */
+	readonly usd: number;
+	/** Without an answer that tells what they cost. */
+	readonly failed: number;
+}
+
+type Counted = Pick<
+	ProxyTotals,
+	| "undecided"
+	| "frozen"
+	| "unasked"
+	| "keptWarm"
+	| "asked"
+	| "failed"
+	| "failure"
+	| "edited"
+	| "unknownUsage"
+	| "unknownFields"
+	| "unread"
+	| "threads"
+>;
+
+/** Adds the sums of the requests that may be edited and of those that are held out. */
+export function totalsOf(sums: readonly Sums[], counted: Counted): ProxyTotals {
+	const all = newSums();
+	for (const one of sums) addTo(all, one);
+	return {
+		...counted,
+		requests: all.requests,
+		tokensSent: all.tokens_sent,
+		tokensLeftOut: all.tokens_left_out,
+		billed: all.billed,
+		billedUnedited: all.billed_unedited,
+		untoldRequests: all.untold_requests,
+		untoldBilled: all.untold_billed,
+		usd: all.usd,
+		usdSaved: all.usd_saved,
+		unpricedRequests: all.unpriced_requests,
+		usdUntoldRequests: all.usd_untold_requests,
+		uncachedRequests: all.uncached_requests,
+		reasoningLeftOut: all.reasoning_left_out,
+		estimated: all.estimated_requests,
+		cut: all.cut_requests,
+	};
+}
