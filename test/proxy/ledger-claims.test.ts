@@ -177,7 +177,9 @@ describe("an unknown bill", () => {
 		const { billed, billedUnedited, untoldRequests, untoldBilled } = ledger.totals();
 		expect([untoldRequests, untoldBilled, billed]).toEqual([3, 9_750, before.billed + 9_750]);
 		expect(billedUnedited).toBeCloseTo(before.billedUnedited, 6);
-		expect(closing(ledger)).toMatch(/^saved \$0\.\d\d in 2 of 5 requests, .*, 3 requests without a known unedited bill$/);
+		expect(closing(ledger)).toMatch(
+			/^saved \$0\.\d\d in 2 of 5 requests, .*, 3 requests without a known unedited bill$/,
+		);
 		expect(billText(edited)).toContain("for 3 requests the unedited bill is unknown");
 	});
 
