@@ -24,6 +24,7 @@ import {
 	withOwnArchive,
 	writeOut,
 } from "./input-output.ts";
+import { withProgress } from "./progress.ts";
 import { exitCodes, refuseUsage } from "./usage.ts";
 
 /** `palimpsest archive stats`, `sweep`, `export` and `clear`. */
@@ -41,7 +42,9 @@ const commands = {
 	},
 
 	async sweep(archive: Archive) {
-		const { removed, removedBytes, kept, keptBytes } = await archive.sweep();
+		const { removed, removedBytes, kept, keptBytes } = await withProgress("sweeping the archive", () =>
+			archive.sweep(),
+		);
 		printJson({ removed, removed_bytes: removedBytes, kept, kept_bytes: keptBytes }, 2);
 	},
 
@@ -114,7 +117,8 @@ async function searchArchive(query: string, options: RecallOptions): Promise<voi
 	const { regex, after, maxTokens, json } = options;
 	const { policy } = await commandConfig(options);
 	await withOwnArchive(options, policy, async (archive) => {
-		const found = await searchOriginals({ archive, policy, query, regex, after, maxTokens });
+		const search = { archive, policy, query, regex, after, maxTokens };
+		const found = await withProgress("searching", () => searchOriginals(search));
 		if (json) return printJson(found, 2);
 		const how = `Read one with ${ownCommandLine()} recall REF.`;
 		show(`${writeSearch(found, { how, goOn: (place) => `add --after ${place}` })}\n`);

@@ -4,6 +4,7 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { isResultName } from "../files/access.ts";
 import { unpackedName } from "../files/packed.ts";
+import { withProgress } from "./progress.ts";
 
 interface FoundFile {
 	readonly file: string;
@@ -50,15 +51,19 @@ export async function addFiles<Reason extends string>(
 ): Promise<{ readonly countOf: (reason: Reason) => number; readonly unreadable: readonly LeftOut[] }> {
 	const done: (Reason | "added")[] = [];
 	const counts = new Map<string, number>();
-	for (const { file, isNamed } of await findConversations(names)) {
-		try {
-			done.push(await add(file));
-		} catch (error) {
-			const why = !isNamed && error instanceof PalimpsestError ? unreadable[error.code] : undefined;
-			if (why === undefined) throw error;
-			counts.set(why, (counts.get(why) ?? 0) + 1);
+	await withProgress("reading sessions", async (step) => {
+		const files = await findConversations(names);
+		for (const [index, { file, isNamed }] of files.entries()) {
+			step(index, files.length);
+			try {
+				done.push(await add(file));
+			} catch (error) {
+				const why = !isNamed && error instanceof PalimpsestError ? unreadable[error.code] : undefined;
+				if (why === undefined) throw error;
+				counts.set(why, (counts.get(why) ?? 0) + 1);
+			}
 		}
-	}
+	});
 	return {
 		countOf: (reason) => done.filter((one) => one === reason).length,
 		unreadable: Array.from(counts, ([why, count]) => [count, "file", why]),

@@ -330,6 +330,7 @@ function addReportCommands(program: Command): void {
 		.option("--context-window <tokens>", "window in tokens (default: the model's own)", aboveZero)
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)
 		.option("--files", "also print a table for each file")
+		.option("--all", "print all figures of each policy")
 		.option("--html <file>", "write a page with plots")
 		.addOption(
 			new Option("--breaks", "print the provider's cache breaks and their causes instead").conflicts([

@@ -1,41 +1,56 @@
 import { alignColumns } from "../operations/report-text.ts";
 import { endOf } from "../operations/text-width.ts";
 import { whole } from "../operations/window-words.ts";
+import { savingSentence } from "../pages/replay-data.ts";
 import type { MaskingFigures, PolicyFigures, PricingFigures, ReplayReport } from "../replaying/report.ts";
 import { shownName } from "./input-output.ts";
 
 /** Up to this many files, each has its own table. */
 const fewFiles = 3;
 
-export function replayText(report: ReplayReport, { eachFile }: { readonly eachFile: boolean }): string {
+interface Shown {
+	/** A table for each file, though they are many. */
+	readonly eachFile: boolean;
+	/** Every figure, in place of those that decide. */
+	readonly all: boolean;
+}
+
+/** A sentence, then a table of the policies. */
+export function replayText(report: ReplayReport, { eachFile, all }: Shown): string {
 	const { policies, files, billed_in } = report;
-	const notes = [
-		...(policies.some(({ reasoning }) => reasoning) ? [reasoningLegend] : []),
-		...(policies.some(hasPauses) ? [pausesLegend] : []),
-	];
-	const parts = [`${conversationsOf(report)}\n`, policiesTable(policies, billed_in)];
-	parts.push([`billed: ${billedAs(report)}`, ...legendOf(policies), recallLegend, ""].join("\n"), ...notes);
+	const tableFor = all ? policiesTable : decidingTable;
+	const sentence = savingSentence(report);
+	const parts = [...(sentence === undefined ? [] : [`${sentence}\n`]), `${conversationsOf(report)}\n`];
+	parts.push(tableFor(policies, billed_in));
+	if (all) {
+		parts.push([`billed: ${billedAs(report)}`, ...legendOf(policies), recallLegend, ""].join("\n"));
+		if (policies.some(({ reasoning }) => reasoning)) parts.push(reasoningLegend);
+		if (policies.some(hasPauses)) parts.push(pausesLegend);
+	} else parts.push([`cost: ${billedAs(report)}`, ...decidingLegend, ""].join("\n"));
 	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
-		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, billed_in)}`);
+		for (const one of files) parts.push(`${shownName(one.file)}\n${tableFor(one.policies, billed_in)}`);
 	}
 	return parts.join("\n");
 }
 
 /** A table of costs for each model that prices the same conversations. */
-export function modelsText(models: readonly { readonly model: string; readonly report: ReplayReport }[]): string {
-	const tables = models.flatMap(({ model, report: { policies, prices, billed_in } }) => {
+export function modelsText(
+	models: readonly { readonly model: string; readonly report: ReplayReport }[],
+	{ all }: Pick<Shown, "all">,
+): string {
+	const tables = models.flatMap(({ model, report }) => {
+		const { policies, prices, billed_in } = report;
 		const titles = prices.map(({ model: priced, ...pricing }) => {
 			const name = priced === null || priced === model ? model : `${model}, priced as ${priced}`;
 			return `${priceText({ model: name, ...pricing })}\n`;
 		});
-		return [...titles, costsTable(policies, billed_in)];
+		const sentence = savingSentence(report);
+		const said = sentence === undefined ? [] : [`${sentence}\n`];
+		return [...titles, ...said, all ? costsTable(policies, billed_in) : decidingTable(policies, billed_in)];
 	});
+	const legend = all ? ["billed: input", ...legendOf(models.flatMap(({ report }) => report.policies))] : decidingLegend;
 	const [{ report: first }] = models as [(typeof models)[number]];
-	return [
-		`${conversationsOf(first)}\n`,
-		...tables,
-		["billed: input", ...legendOf(models.flatMap(({ report }) => report.policies)), ""].join("\n"),
-	].join("\n");
+	return [`${conversationsOf(first)}\n`, ...tables, [...legend, ""].join("\n")].join("\n");
 }
 
 function conversationsOf({ policies, files }: ReplayReport): string {
@@ -80,6 +95,10 @@ const legend = [
 	"at least: no choice of results and moments has a lower bill with so many faults",
 	"with output: the same with the answers, × raw; its share: the answers' part of that bill",
 ];
+const decidingLegend = [
+	"with one more call for each fault, as are saved (against raw) and worst (what one session saved least)",
+	"faults: calls of 100 that need a masked result and read it again; all figures: --all",
+];
 const stepLegend =
 	"price step: calls over it; the bill with faults, × raw, of conversations that pass it if nothing is masked";
 
@@ -117,6 +136,18 @@ const costs: readonly Column[] = [
 	{ heading: ["", "worst"], cell: ({ worst_ratio_with_faults }) => ratio(worst_ratio_with_faults) },
 	{ heading: ["with", "output"], cell: ({ ratio_with_output }) => ratio(ratio_with_output) },
 	{ heading: ["its", "share"], cell: ({ output_share }) => output_share.toFixed(2) },
+];
+
+/** The figures that decide, with the cost of faults. */
+const deciding: readonly Column[] = [
+	{ heading: ["", "policy"], cell: ({ policy }) => endOf(policy, longestName) },
+	{
+		heading: ["", "cost"],
+		cell: ({ billed_with_faults: cost }, unit) => (unit === "us_dollars" ? dollars(cost) : whole(cost)),
+	},
+	{ heading: ["", "saved"], cell: ({ ratio_with_faults }) => percentSaved(ratio_with_faults) },
+	{ heading: ["", "faults"], cell: ({ faults_per_100_calls }) => faults_per_100_calls.toFixed(2) },
+	{ heading: ["", "worst"], cell: ({ worst_ratio_with_faults }) => percentSaved(worst_ratio_with_faults) },
 ];
 
 const priceSteps: readonly Column[] = [
@@ -164,6 +195,10 @@ function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
 	return [costsTable(policies, unit), ofContext, ...ofPauses].join("\n");
 }
 
+function decidingTable(policies: readonly PolicyFigures[], unit: Unit): string {
+	return tableOf(policies, { columns: deciding, unit });
+}
+
 function costsTable(policies: readonly PolicyFigures[], unit: Unit): string {
 	const hasStep = policies.some(({ price_step }) => price_step !== undefined);
 	return tableOf(policies, { columns: hasStep ? [...costs, ...priceSteps] : costs, unit });
@@ -173,8 +208,9 @@ function tableOf(
 	policies: readonly PolicyFigures[],
 	{ columns, unit }: { readonly columns: readonly Column[]; readonly unit: Unit },
 ): string {
+	const upper = columns.map(({ heading }) => heading[0]);
 	return table([
-		columns.map(({ heading }) => heading[0]),
+		...(upper.some((word) => word !== "") ? [upper] : []),
 		columns.map(({ heading }) => heading[1]),
 		...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
 	]);
@@ -203,6 +239,13 @@ const none = "–";
 
 function ratio(value: number | null): string {
 	return value === null ? none : value.toFixed(3);
+}
+
+function percentSaved(ratio: number): string {
+	return `${((1 - ratio) * 100)
+		.toFixed(1)
+		.replace(/^-(?=0\.0$)/, "")
+		.replace("-", "−")} %`;
 }
 
 function share(value: number | null): string {

@@ -14,6 +14,7 @@ interface ReplayOptions extends CommonOptions {
 	readonly contextWindow?: number;
 	readonly minTurns?: number;
 	readonly files?: boolean;
+	readonly all?: boolean;
 	readonly html?: string;
 	readonly json?: boolean;
 	readonly breaks?: boolean;
@@ -27,7 +28,17 @@ const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,clear:3000
 /** `palimpsest replay FILE…` */
 export async function replay(names: readonly string[], options: ReplayOptions): Promise<void> {
 	if (options.breaks) return (await import("./replay-breaks.ts")).replayBreaks(names, options);
-	const { policies, prices, model, contextWindow, minTurns, files: eachFile = false, html, json } = options;
+	const {
+		policies,
+		prices,
+		model,
+		contextWindow,
+		minTurns,
+		files: eachFile = false,
+		all = false,
+		html,
+		json,
+	} = options;
 	const { policy: configured, layers } = await commandConfig(options);
 	const window_turns = options.windowTurns ?? configured.mask.window_turns;
 	const policy = { ...configured, mask: { ...configured.mask, window_turns } };
@@ -90,12 +101,12 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	if (leftOut !== undefined) say(leftOut);
 	if (reports.length > 1) {
 		if (json) printJson({ models: reports.map(({ model, report }) => ({ model, ...report })) }, 2);
-		else show(modelsText(reports));
+		else show(modelsText(reports, { all }));
 		return;
 	}
 	if (comparesPolicies) {
 		if (json) printJson(report, 2);
-		else show(replayText(report, { eachFile }));
+		else show(replayText(report, { eachFile, all }));
 		return;
 	}
 	const { policies: _, files, prices: __, billed_in: ___, ...total } = report;

@@ -11,6 +11,7 @@ import {
 	type WindowOptions,
 	writeOut,
 } from "./input-output.ts";
+import { withProgress } from "./progress.ts";
 
 /** `palimpsest report FILE` */
 export async function report(
@@ -22,7 +23,8 @@ export async function report(
 	const { model, contextWindow, reserveTokens, json, html, all = false } = options;
 	const { where } = archiveLocation({ environment: process.env });
 	const originals = where === "none" ? "not_archived" : "archived";
-	const report = await reportContext({ conversation, layers, originals, model, contextWindow, reserveTokens });
+	const settings = { conversation, layers, originals, model, contextWindow, reserveTokens } as const;
+	const report = await withProgress("counting", () => reportContext(settings));
 	if (html !== undefined) {
 		const { reportPage } = await import("../pages/page.ts");
 		await writePage(html, await reportPage({ report }));

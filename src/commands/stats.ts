@@ -7,6 +7,7 @@ import { counted, whole } from "../operations/window-words.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { leftOutText } from "./conversation-files.ts";
 import { printJson, say, show, shownName } from "./input-output.ts";
+import { withProgress } from "./progress.ts";
 
 interface StatsOptions {
 	readonly days: number;
@@ -31,7 +32,9 @@ export async function stats({ days, by, breaks, json }: StatsOptions): Promise<v
 	};
 	if (breaks) return printBreaks({ days, period, json }).then(tellLeftOut);
 	const sums = startSums(by);
-	for await (const line of readFigures(period)) sums.add(line);
+	await withProgress("reading figures", async () => {
+		for await (const line of readFigures(period)) sums.add(line);
+	});
 	tellLeftOut();
 	const statistics = sums.end();
 	if (json) printJson({ days, grouped_by: by, ...statistics }, 2);
@@ -48,7 +51,9 @@ async function printBreaks({
 	readonly json: boolean | undefined;
 }): Promise<void> {
 	const found: BreakLine[] = [];
-	for await (const line of readFigures(period)) if (line.kind === "break") found.push(line);
+	await withProgress("reading figures", async () => {
+		for await (const line of readFigures(period)) if (line.kind === "break") found.push(line);
+	});
 	const causes = sumBreaks(found).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
 	const timed = causes.map(({ last = 0, ...sum }) => ({ ...sum, last: new Date(last).toISOString() }));
 	if (json) printJson({ days, causes: timed }, 2);

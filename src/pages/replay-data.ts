@@ -96,3 +96,19 @@ export const formatShare = (value: number | null): string => (value === null ? "
 
 export const formatCost = (value: number, unit: BilledUnit): string =>
 	unit === "us_dollars" ? money.format(value) : formatCount(value);
+
+const longestPolicy = 24;
+
+/** What `balanced`, or else the policy with the least bill, would have saved and lost, for people. `undefined` with `raw` alone. */
+export function savingSentence({ policies, files }: ReplayReport): string | undefined {
+	const edited = policies.filter(({ policy }) => policy !== "raw");
+	const least = edited.toSorted((one, other) => one.ratio_with_faults - other.ratio_with_faults)[0];
+	const chosen = edited.find(({ policy }) => policy === "balanced") ?? least;
+	if (!chosen) return undefined;
+	const { policy, ratio_with_faults: ratio, faults_per_100_calls: faults } = chosen;
+	const sessions = files.length === 1 ? "this session" : `these ${formatCount(files.length)} sessions`;
+	const percentage = Math.round(Math.abs(1 - ratio) * 100);
+	const cost = percentage === 0 ? "the same" : `${percentage} % ${ratio < 1 ? "less" : "more"}`;
+	const name = policy.length > longestPolicy ? `…${policy.slice(1 - longestPolicy)}` : policy;
+	return `With ${name} the input of ${sessions} would have cost ${cost}; ${faults.toFixed(2)} of 100 calls would have read a result again.`;
+}

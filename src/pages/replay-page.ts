@@ -1,6 +1,14 @@
 import type { BilledUnit, PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
-import { counted, formatCost, formatCount, formatShare, mostDrawnCalls, replayPageData } from "./replay-data.ts";
+import {
+	counted,
+	formatCost,
+	formatCount,
+	formatShare,
+	mostDrawnCalls,
+	replayPageData,
+	savingSentence,
+} from "./replay-data.ts";
 
 /**
  * `series` are drawn over time; other conversations and policies appear in the tables only. Throws `unreadable_file`.
@@ -23,7 +31,7 @@ export async function replayPage(replayed: {
 <header>
 <p class="brand">palimpsest replay</p>
 <h1>What each policy costs and keeps</h1>
-<p class="lead">${escapeHtml(whatIsCompared(report))}</p>
+<p class="lead">${escapeHtml([savingSentence(report) ?? "", whatIsCompared(report)].join(" ").trim())}</p>
 </header>
 <main id="main" tabindex="-1">
 ${overall(report, billedIn)}

@@ -168,8 +168,9 @@ const specialWords =
 
 type ModelName = NonNullable<ReturnType<typeof parseName>>;
 
-/** Major versions that a model may be ahead of the catalogue. A name further ahead, such as `gpt-99`, is a mistake. */
-const mostNewer = 20;
+/** Whether a version is too far ahead of the newest known one to be more than a mistake, as in `gpt-99`. */
+export const isTooNew = (version: number | undefined, newest: number): boolean =>
+	Math.floor(version ?? 0) > Math.floor(newest) + 20;
 
 /** Finds a model of the same tier if possible, of the latest version that is not later (windows grew), with the smallest window. */
 async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
@@ -184,7 +185,7 @@ async function nearestRelative(model: string): Promise<{ readonly name: string; 
 		return parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
 	});
 	const newest = Math.max(...relatives.map(({ version = 0 }) => version));
-	if (Math.floor(asked.version ?? 0) > Math.floor(newest) + mostNewer) return undefined;
+	if (isTooNew(asked.version, newest)) return undefined;
 	const sameTier = relatives.filter(({ tier }) => tier.join() === asked.tier.join());
 	const likeTier = relatives.filter(({ tier }) => tier.some((word) => asked.tier.includes(word)));
 	for (const candidates of [sameTier, likeTier, relatives]) {

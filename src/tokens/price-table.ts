@@ -1,4 +1,4 @@
-import { versionOfName } from "./models.ts";
+import { isTooNew, versionOfName } from "./models.ts";
 
 /** The prices of a model. Factors are multiples of the price of an input token. */
 export interface ModelPrices {
@@ -45,6 +45,7 @@ export function pricesInTable(name: string, at = tableDate): ModelPrices | undef
 		const found = pattern.exec(name);
 		if (!found) continue;
 		const asked = versionOfName(name.slice(found.index + found[0].length));
+		if (isTooNew(asked, Math.max(...versions.map(({ from = Number.POSITIVE_INFINITY }) => from)))) return undefined;
 		const inForce = versions.filter(({ since = 0 }) => since <= at);
 		const row = inForce.findLast(({ from = 0 }) => asked === undefined || from <= asked) ?? inForce[0];
 		if (row) return pricesOf(family, row, at);
@@ -336,12 +337,12 @@ const families: readonly { readonly family: string; readonly pattern: RegExp; re
 	// Its names without a version, and those of 4, are served by V4.1-Flash.
 	{
 		family: "deepseek-v4.1-flash",
-		pattern: /deepseek(?=-(?:v?[4-9].*)?flash)/,
+		pattern: /deepseek(?=-(?:v?[4-9](?!\d).*)?flash)/,
 		versions: [{ ...ofDeepseek, read: 0.02, dollars: [0.15, 0.6] }],
 	},
 	{
 		family: "deepseek-v4-pro",
-		pattern: /deepseek(?=-v?[4-9])/,
+		pattern: /deepseek(?=-v?[4-9](?!\d))/,
 		versions: [{ ...ofDeepseek, read: 1 / 30, dollars: [0.66, 1.98] }],
 	},
 	{

@@ -52,11 +52,11 @@ const reportOf = (policies: readonly PolicyFigures[], billed_in: BilledUnit = "i
 	return { ...masking, billed_in, prices, policies, files: [] };
 };
 const tablesOf = (policies: readonly PolicyFigures[], unit?: BilledUnit) =>
-	replayText(reportOf(policies, unit), { eachFile: false });
+	replayText(reportOf(policies, unit), { eachFile: false, all: true });
 
 describe("the table of policies", () => {
 	it("shows each figure under its heading", () => {
-		expect(tablesOf([empty, figures]).split("\n").slice(2, -7)).toEqual([
+		expect(tablesOf([empty, figures]).split("\n").slice(4, -7)).toEqual([
 			"                                   faults    with     at           with    its",
 			"policy       billed  × raw  worst  in 100  faults  least  worst  output  share",
 			"raw       1 650 000  0.798  1.046    3.46   0.871  0.613  1.101   0.913   0.36",
@@ -82,7 +82,7 @@ describe("the table of policies", () => {
 			pings: 40,
 		};
 		const text = tablesOf([empty, { ...figures, pauses }]);
-		expect(text.split("\n").slice(11, 16)).toEqual([
+		expect(text.split("\n").slice(13, 18)).toEqual([
 			"",
 			"                   of the    never   kept  stays",
 			"          expired    bill  expired   warm   open",
@@ -106,19 +106,64 @@ describe("the table of policies", () => {
 		const large = { billed: 123_456_789, peak_context_tokens: 1_234_567, masked_tool_results: 123_456 };
 		const text = tablesOf([{ ...figures, ...large, policy: `${"deep/".repeat(20)}my.toml` }]);
 		expect(text).toMatch(/^….*deep\/my\.toml /m);
-		expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+		expect(
+			Math.max(
+				...text
+					.split("\n")
+					.slice(1)
+					.map((line) => line.length),
+			),
+		).toBeLessThanOrEqual(120);
+	});
+});
+
+describe("what decides", () => {
+	const balanced = { ...figures, policy: "balanced", ratio_with_faults: 0.7226, faults_per_100_calls: 0.75 };
+	const raw = { ...empty, ratio_with_faults: 1, worst_ratio_with_faults: 1, faults_per_100_calls: 0 };
+	const textOf = (policies: readonly PolicyFigures[], unit?: BilledUnit) =>
+		replayText(
+			{
+				...reportOf(policies, unit),
+				files: ["a", "b", "c", "d"].map((file) => ({ ...masking, file, model: null, policies })),
+			},
+			{ eachFile: false, all: false },
+		);
+
+	it("is a sentence and five columns", () => {
+		expect(textOf([raw, figures, balanced]).split("\n")).toEqual([
+			"With balanced the input of these 4 sessions would have cost 28 % less; 0.75 of 100 calls would have read a result again.",
+			"",
+			"4 conversations, 1 234 LLM calls",
+			"",
+			"policy         cost   saved  faults    worst",
+			"raw       1 800 000   0.0 %    0.00    0.0 %",
+			"window:8  1 800 000  12.9 %    3.46  −10.1 %",
+			"balanced  1 800 000  27.7 %    0.75  −10.1 %",
+			"",
+			expect.stringMatching(/^cost: input, in prices of an input token, /),
+			expect.stringMatching(/^with one more call for each fault/),
+			expect.stringMatching(/^faults: .*--all$/),
+			"",
+		]);
+	});
+
+	it("is the cheapest policy where balanced is not compared, and none where nothing is edited", () => {
+		const dear = { ...figures, policy: "dear", ratio_with_faults: 1.204 };
+		expect(textOf([raw, dear])).toMatch(/^With dear .* 20 % more; 3\.46 of/);
+		expect(textOf([raw, dear, figures])).toMatch(/^With window:8 .* 13 % less;/);
+		expect(textOf([raw])).toMatch(/^4 conversations/);
 	});
 });
 
 describe("the text for people", () => {
 	const fileOf = (file: string): ReplayedFile => ({ ...masking, file, model: null, policies: [figures] });
 	const textOf = (files: readonly string[], eachFile = false) =>
-		replayText({ ...reportOf([figures]), files: files.map(fileOf) }, { eachFile });
+		replayText({ ...reportOf([figures]), files: files.map(fileOf) }, { eachFile, all: true });
 	const tables = (text: string) => text.match(/^policy /gm)?.length;
 
 	it("names a single file, counts several, and describes the billed tokens", () => {
-		expect(textOf(["a.json"])).toMatch(/^a\.json, 1 234 LLM calls\n/);
-		expect(textOf(["a.json", "b.json"])).toMatch(/^2 conversations, 1 234 LLM calls\n/);
+		expect(textOf(["a.json"])).toMatch(/^a\.json, 1 234 LLM calls\n/m);
+		expect(textOf(["a.json", "b.json"])).toMatch(/^2 conversations, 1 234 LLM calls\n/m);
 		expect(textOf(["a.json"])).toMatch(
 			/^billed: input, in prices of an input token, .*: read 0\.1, write 1\.25, output 5$/m,
 		);
@@ -127,7 +172,7 @@ describe("the text for people", () => {
 	it("names the models that price the conversations, and says why the sum is not in dollars", () => {
 		const model = { model: "claude-haiku-5.5", cache_read: 0.1, cache_write: 1.25, output: 5, conversations: 3 };
 		const mixed = [...prices, { ...model, steps: [{ over: 100_000, input: 5, output: 4 }] }];
-		const text = replayText({ ...reportOf([figures]), prices: mixed }, { eachFile: false });
+		const text = replayText({ ...reportOf([figures]), prices: mixed }, { eachFile: false, all: true });
 		expect(text).toContain("in prices of an input token of each conversation's model, since some dollars are unknown");
 		expect(text).toMatch(
 			/^ {2}3 × claude-haiku-5\.5: .*; over 100 000 tokens 5 ×, output 4 ×\n {2}2 × unknown model, by \[prices\]/m,
@@ -137,7 +182,10 @@ describe("the text for people", () => {
 	it("shows the calls over a price step, model by model", () => {
 		const price_step = { calls_over: 7, raw_calls_over: 90, conversations: 2, ratio_with_faults: 0.4321 };
 		const reports = [reportOf([figures]), reportOf([{ ...figures, price_step }], "us_dollars")];
-		const text = modelsText(reports.map((report) => ({ model: "some-model", report })));
+		const text = modelsText(
+			reports.map((report) => ({ model: "some-model", report })),
+			{ all: true },
+		);
 		expect(tables(text)).toBe(2);
 		expect(text).toMatch(/^some-model: read 0\.1, /m);
 		expect(text).toMatch(/share +step +faults\nwindow:8 .* 0\.36 +7 +0\.432\n/);

@@ -142,8 +142,8 @@ it("shows and bills the reasoning that masking makes invalid, for a model that b
 	expect(free[1]).not.toHaveProperty("reasoning");
 	const named = JSON.parse((await replayed("free.json", "--json", "--model", "claude-fable-5-2")).text).policies;
 	expect(named[1].reasoning.left_out_tokens).toBeGreaterThan(900);
-	expect((await replayed("free.json")).text).not.toContain("reasoning");
-	const shown = (await replayed("bound.json")).text;
+	expect((await replayed("free.json", "--all")).text).not.toContain("reasoning");
+	const shown = (await replayed("bound.json", "--all")).text;
 	expect(shown).toMatch(/reasoning +produced\n.*left out +share +again\n/);
 	expect(shown).toContain("reasoning: bound to earlier messages");
 });

@@ -37,6 +37,8 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 	it("draws the chosen conversation and policy", async () => {
 		const { page, complaints } = await show(html, { width: 1000, scheme: "light" });
 		const readout = page.locator("#context-readout");
+		expect(await readout.textContent()).toContain("Call 24 under balanced: ");
+		await page.locator("#policy").selectOption("window:8");
 		const before = await pictures(page);
 		expect(await readout.textContent()).toBe("Call 24 under window:8: 17,540 tokens");
 		await page.locator("#policy").selectOption("balanced");
@@ -67,7 +69,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		await over.hover({ position: { x: width / 2, y: 50 } });
 		await expect
 			.poll(() => page.locator("#context-readout").textContent(), patience)
-			.toMatch(/^Call (?:12|13) under window:8: [\d,]+ tokens$/);
+			.toMatch(/^Call (?:12|13) under balanced: [\d,]+ tokens$/);
 		expect(await page.locator("#cost-readout").textContent()).toMatch(/^Until call (?:12|13),/);
 		expect(await page.locator("#cost-legend li").first().textContent()).toMatch(/^raw[\d,]+$/);
 		expect(Number(await page.locator("#call").inputValue())).toBeLessThan(13);
@@ -85,13 +87,13 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		expect(names).toEqual(expect.arrayContaining([...controls, ...tables]));
 		await page.locator("#policy").focus();
 		await page.keyboard.press("ArrowDown");
-		expect(await page.locator("#policy").inputValue()).toBe(policyNames[2]);
+		expect(await page.locator("#policy").inputValue()).toBe(policyNames[3]);
 		await page.locator("#call").focus();
 		await page.keyboard.press("Home");
 		await page.keyboard.press("ArrowRight");
-		expect(await page.locator("#context-readout").textContent()).toMatch(/^Call 2 under balanced: /);
+		expect(await page.locator("#context-readout").textContent()).toMatch(/^Call 2 under <b>mine<\/b>\.toml: /);
 		expect(await page.locator("#call").getAttribute("aria-valuetext")).toMatch(
-			/^call 2: [\d,]+ tokens under balanced$/,
+			/^call 2: [\d,]+ tokens under <b>mine<\/b>\.toml$/,
 		);
 		await page.context().close();
 	});
@@ -101,7 +103,7 @@ describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 		await page.locator("#context-data > summary").click();
 		const table = page.locator("#context-data table");
 		await page.locator("#file").selectOption({ index: 1 });
-		expect(await table.locator("caption").textContent()).toBe("Tokens by part, window:8");
+		expect(await table.locator("caption").textContent()).toBe("Tokens by part, balanced");
 		expect(await table.locator("tbody tr").count()).toBe(12);
 		expect(await table.locator("tbody tr").first().locator("td").allTextContents()).toEqual([
 			...["1,500", "800", "300", "500", "25", "3,125"],

@@ -129,6 +129,14 @@ describe("the prices of a model", () => {
 		expect(pricesOfModel("claude-opus-5-5")?.name).toBe("claude-opus-5.5");
 	});
 
+	it.each(["claude-opus-99", "claude-haiku-42", "gpt-99", "gpt-99-luna", "gemini-77-pro", "kimi-k99", "deepseek-v99"])(
+		"are unknown for a version that no maker is near: %s",
+		async (model) => {
+			await openCatalogue();
+			expect(pricesOfModel(model)).toBeUndefined();
+		},
+	);
+
 	it.each([
 		["gemini-4-carbon", "2026-11-30T23:59:59Z", 2, 10],
 		["models/gemini-4-carbon", "2026-12-01T00:00:00Z", 4, 20],

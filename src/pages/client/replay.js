@@ -52,13 +52,9 @@ function overTime() {
 		const { series, at, calls } = conversation;
 		policy.replaceChildren(...series.map((one) => element("option", {}, [one.policy])));
 		const kept = series.findIndex((one) => one.policy === before);
-		policy.selectedIndex =
-			kept >= 0
-				? kept
-				: Math.max(
-						0,
-						series.findIndex((one) => one.policy !== "raw"),
-					);
+		const own = series.findIndex((one) => one.policy === "balanced");
+		const edited = series.findIndex((one) => one.policy !== "raw");
+		policy.selectedIndex = [kept, own, edited].find((index) => index >= 0) ?? 0;
 		call.max = String(at.length - 1);
 		call.value = call.max;
 		byId("drawn").textContent =
