@@ -53,7 +53,11 @@ const errorShare = 0.02;
  * cause counts only if it explains that so little was read. What no record explains is `unknown`, such as a system prompt that
  * changed: most files do not hold it. Calls before the message `ownStart` are copies, which another session counts.
  */
-export function recordedBreaks(source: ReadConversation, cacheSeconds: number, ownStart = 0): RecordedBreaks {
+export function recordedBreaks(
+	source: ReadConversation,
+	cacheSeconds: number,
+	{ ownStart = 0, isOurs = () => false }: { readonly ownStart?: number; readonly isOurs?: IsOurs } = {},
+): RecordedBreaks {
 	const { transcript } = source;
 	const calls = callsOf(transcript, cacheSeconds);
 	if (calls.length < 2 || calls.every(({ usage }) => usage.cachedTokens === 0)) return { calls: 0, breaks: [] };
@@ -64,12 +68,19 @@ export function recordedBreaks(source: ReadConversation, cacheSeconds: number, o
 		if (!before || now.message < ownStart || !isBreak(before.usage, now)) return [];
 		const turn = calls[before.turn] as Call;
 		const between = { before, now, next: calls[index + 1], first: calls[0] as Call, turn };
-		const { cause, detail, servers = [] } = causeOf(between, events.get(now.message) ?? [], { inTurns, transcript });
+		const {
+			cause,
+			detail,
+			servers = [],
+		} = causeOf(between, events.get(now.message) ?? [], { inTurns, transcript, isOurs });
 		const tokens = Math.min(before.usage.inputTokens, now.usage.inputTokens) - now.usage.cachedTokens;
 		return [{ call: index + 1, cause, detail, tokens, usd: dollarsOf(tokens, now.usage), servers }];
 	});
 	return { calls: calls.filter(({ message }) => message >= ownStart).length, breaks };
 }
+
+/** Whether our proxy decided on results with the request of a call, as its figures say. */
+type IsOurs = (usage: CallUsage) => boolean;
 
 interface Call {
 	readonly message: number;
@@ -128,7 +139,11 @@ type Found = Pick<RecordedBreak, "cause" | "detail"> & { readonly servers?: read
 function causeOf(
 	between: Between,
 	events: readonly SessionEvent[],
-	{ inTurns, transcript }: { readonly inTurns: () => CallsInTurns; readonly transcript: Transcript },
+	{
+		inTurns,
+		transcript,
+		isOurs,
+	}: { readonly inTurns: () => CallsInTurns; readonly transcript: Transcript; readonly isOurs: IsOurs },
 ): Found {
 	const { before, now } = between;
 	const event = (kind: SessionEvent["kind"]) => events.find((one) => one.kind === kind);
@@ -149,6 +164,7 @@ function causeOf(
 	const changed = event("tools") ?? event("system") ?? event("effort");
 	if (changed)
 		return { cause: changed.kind as "tools" | "system" | "effort", detail: changed.detail, servers: changed.servers };
+	if (isOurs(now.usage)) return { cause: "masking", detail: "our proxy sent results in another form from here on" };
 	return (
 		mediaFound(between, transcript) ??
 		reasoningLeftOut(between, transcript) ??

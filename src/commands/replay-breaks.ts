@@ -1,6 +1,8 @@
 import { type RecordedBreak, recordedBreaks } from "../billing/recorded-breaks.ts";
+import type { CallUsage } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { sumBreaks } from "../figures/break-sums.ts";
+import { readFigures } from "../figures/store.ts";
 import { readConversation } from "../formats/detect.ts";
 import { modelOnRecord } from "../formats/model.ts";
 import { startCopiedCalls } from "../operations/copied-calls.ts";
@@ -36,6 +38,7 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 	const { policy } = await commandConfig(options);
 	const sessions: Session[] = [];
 	const copiedCalls = startCopiedCalls();
+	const isOurs = await requestsWithDecisions();
 	let copied = 0;
 	const { countOf, unreadable } = await addFiles(names, async (file) => {
 		const conversation = await readConversationFile(file, policy.limits.max_file_bytes);
@@ -44,7 +47,7 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 		const { messages } = source.transcript;
 		const ownStart = copiedCalls.add(source);
 		const ofCopies = messages.slice(0, ownStart).filter(({ usage }) => usage).length;
-		const { calls, breaks } = recordedBreaks(source, prices.cache_seconds, ownStart);
+		const { calls, breaks } = recordedBreaks(source, prices.cache_seconds, { ownStart, isOurs });
 		copied += ofCopies;
 		if (calls === 0) return ofCopies === 0 ? "uncached" : "copied";
 		sessions.push({ file, format: source.transcript.format, calls, breaks });
@@ -90,6 +93,22 @@ export async function replayBreaks(names: readonly string[], options: BreaksOpti
 	if (causes.length > 0) parts.push(breaksText(causes));
 	if (options.files) for (const session of sessions) parts.push(...fileText(session));
 	show(parts.join("\n"));
+}
+
+/** Tells the requests of a proxy of ours by their tokens, which the session and the figures both have from the provider. */
+async function requestsWithDecisions(): Promise<(usage: CallUsage) => boolean> {
+	const keyOf = (input: number, cached: number) => `${input} ${cached}`;
+	const known = new Set<string>();
+	try {
+		for await (const line of readFigures({ since: 0 })) {
+			if (line.kind !== "request" || !line.decisions) continue;
+			known.add(keyOf(line.input + line.read + line.write, line.read));
+		}
+	} catch (error) {
+		// Without them a masking is not known to be ours.
+		if (!(error instanceof PalimpsestError)) throw error;
+	}
+	return ({ inputTokens, cachedTokens }) => known.has(keyOf(inputTokens, cachedTokens));
 }
 
 function figuresOf(sessions: readonly Session[]) {

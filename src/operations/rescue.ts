@@ -73,7 +73,11 @@ function policiesOf(policy: Policy, target: number): readonly Policy[] {
 	return [gentle, firm, { ...firm, guard: { ...firm.guard, ladder: ["truncate", "mask", "drop"] } }];
 }
 
-/** Tokens that the provider would bill for the call of the last answer, scaled from the last recorded one. A failed call has no usage. */
+/**
+ * Tokens that the provider would bill for the call of the last answer, scaled from the last recorded one. A failed call has no usage.
+ * Where a proxy or the program sent less than is stored, the usage is that of the smaller request: then the size is that of a call
+ * before, plus the text since.
+ */
 async function recordedTokens({
 	transcript,
 	policy,
@@ -83,27 +87,48 @@ async function recordedTokens({
 	readonly policy: Policy;
 	readonly model: string | undefined;
 }): Promise<number | undefined> {
-	const place = transcript.messages.findLastIndex(({ usage, sent }) => usage !== undefined && sent !== false);
-	const usage = transcript.messages[place]?.usage;
-	if (usage === undefined) return undefined;
-	const { meter } = await tokenMeter(policy, model);
-	const { messages, total } = measure(transcript, meter);
-	const tokensBefore = (end: number) => messages.slice(end).reduce((left, { tokens }) => left - tokens, total.tokens);
-	const before = tokensBefore(place) - repeatedTokens(transcript.messages.slice(0, place), meter);
-	const last = tokensBefore(startOfLastAnswer(transcript));
-	return before > 0 ? Math.round(usage.inputTokens * (last / before)) : undefined;
+	const places = transcript.messages.flatMap(({ usage, sent }, place) =>
+		usage !== undefined && sent !== false ? [{ place, sent: usage.inputTokens }] : [],
+	);
+	if (places.length === 0) return undefined;
+	const { meter, estimate } = await tokenMeter(policy, model);
+	const { low, factor } = estimate.scale;
+	const { messages, surroundingTokens } = measure(transcript, meter);
+	const repeated = repeatedTokens(transcript.messages, meter);
+	let stored = surroundingTokens;
+	let once = surroundingTokens;
+	const before = messages.map(({ tokens }, place) => {
+		const sizes = { stored, once };
+		stored += tokens;
+		once += tokens - (repeated[place] as number);
+		return sizes;
+	});
+	const last = before[startOfLastAnswer(transcript)]?.stored ?? stored;
+	const calls = places.map(({ place, sent }) => ({ sent, stored: (before[place] as { readonly once: number }).once }));
+	const latest = calls.at(-1) as (typeof calls)[number];
+	const earlier = [{ sent: 0, stored: 0 }, ...calls.slice(0, -1)];
+	const wholeOf = (size: number, scale: number) =>
+		Math.max(...earlier.map((call) => call.sent + scale * (size - call.stored)));
+	if (latest.sent < leastShare * wholeOf(latest.stored, low)) return Math.round(wholeOf(last, factor));
+	return latest.stored > 0 ? Math.round(latest.sent * (last / latest.stored)) : undefined;
 }
 
-/** Gemini CLI records a result twice, and sends it twice only when it resumes the session: the usage has it once. */
-function repeatedTokens(messages: readonly Message[], { countTokens }: TokenMeter): number {
+/** A smaller request than this share of what is stored was not sent whole. */
+const leastShare = 0.9;
+
+/**
+ * By message, the tokens of its results that a message before has too. Gemini CLI records a result twice, and sends it twice only
+ * when it resumes the session: the usage has it once.
+ */
+function repeatedTokens(messages: readonly Message[], { countTokens }: TokenMeter): number[] {
 	const seen = new Set<string>();
-	let tokens = 0;
-	for (const { results, sent } of messages) {
+	return messages.map(({ results, sent }) => {
+		let tokens = 0;
 		for (const result of sent === false ? [] : results) {
 			const key = `${result.callId} ${resultText(result)}`;
 			if (seen.has(key)) tokens += sizeOfResult(result, countTokens).tokens;
 			seen.add(key);
 		}
-	}
-	return tokens;
+		return tokens;
+	});
 }

@@ -1,5 +1,6 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, relative } from "node:path";
 import { expect, it } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { runHere } from "../support/run-here.ts";
@@ -126,4 +127,21 @@ it("replay --breaks blames no program for messages that a proxy may have masked"
 		"a proxy (such as `palimpsest launch`) masked them, or the program trimmed",
 	);
 	expect(text).not.toContain("Your program rewrites");
+
+	const { figuresFolder } = await import("../../src/figures/store.ts");
+	const line = { at: start, kind: "request", output: 5, left_out: 9_000, billed: 22_000 };
+	const request = { ...line, input: 570, read: 2_432, write: 18_998 };
+	await mkdir(join(folder, relative(homedir(), figuresFolder())), { recursive: true });
+	for (const [decisions, cause] of [
+		[0, "earlier_message"],
+		[3, "masking"],
+	]) {
+		const file = join(folder, relative(homedir(), figuresFolder()), "2026-01-01.jsonl");
+		await writeFile(file, JSON.stringify({ ...request, decisions }));
+		const json = (await runHere(["replay", "--breaks", "rollout.jsonl", "--json"], { folder })).text;
+		expect(JSON.parse(json).causes).toMatchObject([{ cause, breaks: 1 }]);
+	}
+	const ours = await runHere(["replay", "--breaks", "rollout.jsonl", "--files"], { folder });
+	expect(ours.text).toMatch(/^call 3 +masking .* our proxy sent results in another form from here on$/m);
+	expect(ours.text).not.toContain("or the program trimmed");
 });

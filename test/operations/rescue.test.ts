@@ -64,6 +64,28 @@ describe("rescueConversation", () => {
 		expect(counted.report.tokens.after).toBeLessThan(40_000);
 	});
 
+	it("counts the text where a proxy sent less than the session holds", async () => {
+		const assistants = session.flatMap((record, index) => (record.type === "assistant" ? [index] : []));
+		const first = 6_000;
+		/** What is billed if only every call after the tenth is sent masked. */
+		const usedBy = (sentOf: (call: number) => number) =>
+			session.map((record, index) => {
+				const call = assistants.indexOf(index);
+				const usage = { input_tokens: sentOf(call), output_tokens: 5 };
+				return call === -1 ? record : { ...record, message: { ...record.message, usage } };
+			});
+		const sizes = async (conversation: unknown) =>
+			(await rescueConversation({ conversation, policy, target: 0.5, contextWindow: 200_000 })).report.tokens.before;
+		const text = (await sizes(session)) / assistants.length;
+		const whole = await sizes(usedBy((call) => Math.round(first + call * text)));
+		const masked = await sizes(usedBy((call) => Math.round(first + Math.min(call, 10) * text * (call > 10 ? 0.3 : 1))));
+		expect(whole).toBeGreaterThan(first + assistants.length * text * 0.9);
+		expect(masked / whole).toBeGreaterThan(0.8);
+		expect(masked / whole).toBeLessThan(1.25);
+		const fromStart = await sizes(usedBy((call) => Math.round(500 + call * 20)));
+		expect(fromStart).toBeGreaterThan(assistants.length * text * 0.9);
+	});
+
 	it("counts a result once in the usage that Gemini CLI records twice", async () => {
 		const result = (id: string) => [
 			{ functionResponse: { id, name: "read_file", response: { output: outputOf(id, 80) } } },
