@@ -81,7 +81,8 @@ describe.skipIf(!hasRealData)("the classes of prices on the development set", as
 			});
 		});
 		process.stderr.write([...bills, "\n", ...steps].join(""));
-		for (const table of [bills, steps]) expect(read(table === steps ? "lab/README.md" : "docs/evidence.md")).toContain(table.join(""));
+		for (const table of [bills, steps])
+			expect(read(table === steps ? "lab/README.md" : "docs/evidence.md")).toContain(table.join(""));
 	});
 
 	it.each(classes)(
