@@ -23,7 +23,7 @@ export function foreseenCalls(prices: Prices, selection: MaskPolicy["selection"]
  * At which multiple of the cost of rewriting masking pays, the calls from one masking to the next while the cache lasts,
  * and the least tokens that one frees. By use, a result that waits is also kept for its worth.
  */
-const terms = {
+export const terms = {
 	age: { patience: 1, callsApart: 0, leastFreed: 0 },
 	use: { patience: 4, callsApart: 10, leastFreed: 2_000 },
 } as const;

@@ -38,6 +38,10 @@ export interface ReplayHistory {
 	/** For each message, 1 if the provider's cache is lost by the time of a call before it; then the same for the end. */
 	readonly cold: Uint8Array;
 	readonly uses: () => Uses;
+	/** The same without the reasoning that an edit may take out. */
+	readonly lastingUses: () => Uses;
+	/** For each message, the tokens of that reasoning. */
+	readonly looseTokens: () => Float64Array;
 	/** For each result, the message from which it is not needed, since its text or its call came again. */
 	readonly stale: () => readonly (number | undefined)[];
 	/** Present if the model binds its reasoning to the messages before it, so that masking makes it invalid. */
@@ -126,6 +130,11 @@ export function readHistory(
 	const reasoning = parameters.bindsReasoning ? readBoundReasoning(messages, meter.countTokens) : undefined;
 	// At fixed turns a masked history has to stay as it is, so reasoning that goes with a masking is no use of a result.
 	const isFixed = parameters.policy.cadence !== "break_even";
+	const uses = once(() => findUses(transcript));
+	const lastingUses = once(() => {
+		const lasting = withoutLooseReasoning(transcript);
+		return lasting === transcript ? uses() : findUses(lasting);
+	});
 	const kept = keptByAgent({ transcript, paired, results, refsOf }, calls);
 	return {
 		transcript,
@@ -137,7 +146,9 @@ export function readHistory(
 		opensTurn,
 		calls,
 		cold: coldMoments(transcript, calls, parameters.cacheTime ?? { seconds: Number.POSITIVE_INFINITY }),
-		uses: parameters.uses ?? once(() => findUses(isFixed ? withoutLooseReasoning(transcript) : transcript)),
+		uses: parameters.uses ?? (isFixed ? lastingUses : uses),
+		lastingUses: parameters.uses ?? lastingUses,
+		looseTokens: once(() => looseTokens(messages, reasoning, meter.countTokens)),
 		stale: once(() => findStale(transcript, masked)),
 		...(reasoning ? { reasoning } : {}),
 	};
@@ -145,11 +156,24 @@ export function readHistory(
 
 /** Without the reasoning that an edit before it may take out. */
 function withoutLooseReasoning(transcript: Transcript): Transcript {
+	const isLoose = ({ bound, fixed }: Message["thinking"][number]) => bound && !fixed;
+	if (!transcript.messages.some(({ thinking }) => thinking.some(isLoose))) return transcript;
 	const messages = transcript.messages.map((message) => {
-		const loose = new Set(message.thinking.flatMap(({ text, bound, fixed }) => (bound && !fixed ? text : none)));
+		const loose = new Set(message.thinking.filter(isLoose).map(({ text }) => text));
 		return loose.size === 0 ? message : { ...message, counted: message.counted.filter((text) => !loose.has(text)) };
 	});
 	return { ...transcript, messages };
+}
+
+/** As they are counted in `messageTokens`: those of hidden reasoning only where the model binds it. */
+function looseTokens(
+	messages: readonly Message[],
+	reasoning: BoundReasoning | undefined,
+	countTokens: TokenMeter["countTokens"],
+): Float64Array {
+	if (reasoning) return reasoning.tokens;
+	const { tokens, uncounted } = readBoundReasoning(messages, countTokens) ?? {};
+	return tokens?.map((own, message) => own - (uncounted?.[message] ?? 0)) ?? new Float64Array(messages.length);
 }
 
 /** The prices of the next call. If a pause lost the cache, everything is written again: reading would cost as much. */
@@ -212,7 +236,7 @@ export function scaleHistory(
 		readonly requestOverhead: number;
 	},
 ): ReplayHistory {
-	const { transcript, messageTokens, surroundingTokens, results, reasoning } = history;
+	const { transcript, messageTokens, surroundingTokens, results, reasoning, looseTokens } = history;
 	const surrounded = { ...history, surroundingTokens: surroundingTokens * factor + requestOverhead };
 	if (factor === 1) return surrounded;
 	const scaled = (tokens: number, fixed: number) => (tokens - fixed) * factor + fixed;
@@ -229,6 +253,7 @@ export function scaleHistory(
 			),
 		),
 		...(reasoning ? { reasoning: scaleReasoning(reasoning, factor) } : {}),
+		looseTokens: once(() => looseTokens().map((own, index) => scaled(own, reasoning?.hidden[index] ?? 0))),
 		results: results.map((result, place): ReplayResult => {
 			const { tokens, outcome } = result;
 			const fixed = mediaTokens[place] as number;

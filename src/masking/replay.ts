@@ -3,6 +3,7 @@ import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { cacheSecondsOf, pricesFor } from "./cache-time.ts";
 import { startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, type View, walk } from "./history.ts";
+import { startOverdue } from "./overdue.ts";
 import { type Selector, startSelector } from "./selection.ts";
 
 /** The share of a price step or a window that is filled after masking because of it, so that the next calls stay below it. */
@@ -33,6 +34,8 @@ export interface Replaying {
 	 * decided at the end is for the call after it.
 	 */
 	readonly isForwarded?: boolean | undefined;
+	/** Whether nothing is remembered of a history, so what was masked may come back: it then has to stay as it is. */
+	readonly forgets?: boolean | undefined;
 	/** Whether the model accepts reasoning only after unchanged messages; as `readHistory` has it. */
 	readonly bindsReasoning?: boolean | undefined;
 	/** Whether a provider clears the results, which can take only the oldest and makes no reasoning invalid. */
@@ -60,6 +63,10 @@ export function replay(
 	const view = startView({ ...history, cold }, prices.thinking_redone);
 	const selector = startSelector(history, { mask, prices, addedToFault, oldestFirst });
 	const cadence = startCadence({ history, mask, prices, view, selector, oldestFirst });
+	const forgets = how.forgets === true && mask.cadence === "break_even";
+	const overdue = forgets ? startOverdue(history, { mask, prices, addedToFault }) : undefined;
+	// From a placeholder on, it is not known what the history has cost.
+	const knownUntil = forgets ? firstMessageOf(history.masked, history) : Number.POSITIVE_INFINITY;
 	let ceiling = budget;
 	let nextSent = 0;
 	const act = (index: number) => {
@@ -67,17 +74,26 @@ export function replay(
 		const isRepeated = repeatSent(index);
 		const isTooMuch = view.total() > ceiling;
 		const step = isTooMuch ? undefined : stepToAvoid();
-		if (sent && how.isForwarded && index === end) cadence.called(view.call());
+		if (sent && how.isForwarded && index === end) called(index);
 		if (!sent || index === end) {
-			hide(cadence.choose(isTooMuch || step !== undefined || coldAt?.has(index) === true), index);
+			const mustAct = isTooMuch || step !== undefined || coldAt?.has(index) === true;
+			if (mustAct || index <= knownUntil) hide(cadence.choose(mustAct), index);
 			if ((isTooMuch || step !== undefined) && mask.selection === "use") {
 				const over = oldestOver(step === undefined ? budget - slack : roomLeft * step);
 				hide(over, index);
 				cadence.masked(over);
 			}
 		}
+		const late = overdue?.choose(index, stays) ?? none;
+		hide(late, index);
+		if (late.length > 0) cadence.masked(late);
 		// A context over the budget in which nothing was masked is still to be reduced.
 		if (sent ? wasTooMuch && isRepeated : isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+	};
+	const stays = (place: number) => schedule[place] === Number.POSITIVE_INFINITY;
+	const called = (index: number) => {
+		cadence.called(view.call());
+		overdue?.called(index);
 	};
 	/** The lowest price step that the next call passes, and that it does not pass with all masked that may be. */
 	const stepToAvoid = () => {
@@ -120,9 +136,7 @@ export function replay(
 	};
 	walk(history, {
 		beforeAnswer: act,
-		call() {
-			cadence.called(view.call());
-		},
+		call: called,
 		append(index) {
 			view.append(index);
 			selector.append(index);
@@ -132,6 +146,11 @@ export function replay(
 	if (mask.cadence === "every_turn" && mask.selection === "age") act(end);
 	repeatSent(end);
 	return schedule;
+}
+
+function firstMessageOf(places: ReadonlySet<number>, { results }: ReplayHistory): number {
+	const messages = Array.from(places, (place) => (results[place] as ReplayResult).message);
+	return messages.reduce((first, message) => Math.min(first, message), Number.POSITIVE_INFINITY);
 }
 
 interface SentMasking {

@@ -87,8 +87,7 @@ const writers = {
 const settings = fc.record({
 	preset: fc.constantFrom(...presetNames),
 	format: fc.constantFrom<keyof typeof writers>("anthropic", "anthropic", "openai-chat"),
-	// Break-even counts what a history cost so far, which a masked history does not tell.
-	cadence: fc.constantFrom<"every_turn" | "stride">("every_turn", "stride"),
+	cadence: fc.constantFrom<"every_turn" | "stride" | "break_even">("every_turn", "stride", "break_even", "break_even"),
 	selection: fc.option(fc.constantFrom("age", "use"), { nil: undefined }),
 	window: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
 	last: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined }),
@@ -100,7 +99,7 @@ const seen = new Map<string, number>();
 const runs = Number(process.env.MASK_AGAIN_CASES ?? numberOfCases(400));
 
 test.prop([fc.array(turn, { minLength: 3, maxLength: 24, size: "max" }), settings], { numRuns: runs })(
-	"a second mask with the same policy changes nothing, for every preset and selection, at every turn and at strides",
+	"a second mask with the same policy changes nothing, for every preset, cadence and selection",
 	async (turns, { preset, format, cadence, selection, window, last, thrift, thinking }) => {
 		const policy = policyOf({
 			preset,
@@ -127,7 +126,7 @@ test.prop([fc.array(turn, { minLength: 3, maxLength: 24, size: "max" }), setting
 );
 
 afterAll(() => {
-	for (const kind of ["every_turn", "stride", "age", "use", "balanced", "anthropic"]) {
+	for (const kind of ["every_turn", "stride", "break_even", "age", "use", "balanced", "anthropic"]) {
 		expect(seen.get(kind) ?? 0, kind).toBeGreaterThan(leastOfCases(20));
 	}
 });

@@ -39,14 +39,22 @@ const policies: fc.Arbitrary<Policy> = fc
 		prices,
 		budget: fc.constantFrom(undefined, 500, 2_000),
 		media: fc.constantFrom("keep", "mask"),
+		forgets: fc.boolean(),
 	})
-	.map(({ prices: [cache_read = 0, cache_write = 0], budget, media, ...mask }) => ({
+	.map(({ prices: [cache_read = 0, cache_write = 0], budget, media, forgets, ...mask }) => ({
 		...policyOf({ mask: mask as Policy["mask"], prices: { cache_read, cache_write }, media }),
 		budget,
+		forgets,
 	}));
 
-const run = (history: ReplayHistory, policy: Policy & { budget?: number | undefined }) =>
-	replay(history, { mask: policy.mask, prices: policy.prices, budget: policy.budget, slack: 100 });
+const run = (history: ReplayHistory, policy: Policy & { budget?: number | undefined; forgets?: boolean }) =>
+	replay(history, {
+		mask: policy.mask,
+		prices: policy.prices,
+		budget: policy.budget,
+		slack: 100,
+		forgets: policy.forgets,
+	});
 
 function editsOf(history: ReplayHistory, schedule: Schedule): Map<string, unknown> {
 	return new Map(

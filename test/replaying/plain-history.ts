@@ -72,6 +72,8 @@ export function plainHistory(messages: readonly PlainMessage[], surroundingToken
 		calls,
 		cold: Uint8Array.from([...messages.map(({ cold }) => (cold ? 1 : 0)), 0]),
 		uses: () => uses,
+		lastingUses: () => uses,
+		looseTokens: () => new Float64Array(messages.length),
 		stale: () => results.map(() => undefined),
 	};
 }

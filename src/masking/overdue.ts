@@ -1,0 +1,89 @@
+import { once } from "../conversation/lists.ts";
+import type { MaskPolicy, Prices } from "../policy/schema.ts";
+import { terms } from "./cadence.ts";
+import type { ReplayHistory, ReplayResult } from "./history.ts";
+import { startSelector } from "./selection.ts";
+
+/** Calls from one look to the next. They are counted from the start of a history, so masking does not move them. */
+const callsBetween = 10;
+
+/** Times the usual patience: what stands between two messages counts for less than it is. */
+const strictness = { age: 4, use: 2 } as const;
+
+/**
+ * The part of `break_even` that decides by what masking leaves in a conversation, for histories with placeholders: what
+ * their maskings cost is not in them, nor what agents took from the masked results. It looks at fixed calls, counts each
+ * result as large as its placeholder and leaves reasoning out that an edit may take out. So for what stays, each term is
+ * the same before and after masking, or speaks less for masking after it. What is not overdue now is not overdue in
+ * the masked history, which therefore stays as it is.
+ */
+export function startOverdue(
+	history: ReplayHistory,
+	how: { readonly mask: MaskPolicy; readonly prices: Prices; readonly addedToFault?: number | undefined },
+) {
+	const { cache_read: read, cache_write: write } = how.prices;
+	const { patience, leastFreed } = terms[how.mask.selection];
+	const rewriting = strictness[how.mask.selection] * patience * Math.max(0, write - read);
+	const results = history.results as readonly ReplayResult[];
+	const waste = new Float64Array(results.length);
+	// At fixed turns a selection learns nothing from the history.
+	const mask = { ...how.mask, cadence: "stride" as const };
+	const selector = once(() => startSelector({ ...history, uses: history.lastingUses }, { ...how, mask }));
+	const tokensBefore = once(() => lastingTokensBefore(history));
+	let appended = 0;
+	let calls = 0;
+	let sent = 0;
+	let carried: readonly number[] = [];
+	const isLook = () => calls > 0 && calls % callsBetween === 0;
+	return {
+		/** The results that are masked before the message at `index`, oldest first. */
+		choose(index: number, stays: (place: number) => boolean): readonly number[] {
+			if (!isLook()) return [];
+			for (; appended < index; appended += 1) selector().append(appended);
+			const places = selector().candidates().filter(stays);
+			const { gainOf } = selector();
+			const before = tokensBefore();
+			let best = places.length;
+			let bestGain = 0;
+			let freed = 0;
+			let gains = 0;
+			for (let first = places.length - 1; first >= 0; first -= 1) {
+				const place = places[first] as number;
+				const { message, saves } = results[place] as ReplayResult;
+				freed += saves;
+				gains += Math.max(0, (waste[place] as number) + gainOf(place));
+				const rewritten = Math.max(0, (before[sent] as number) - (before[message] as number));
+				const gain = gains - rewriting * rewritten;
+				if (freed < leastFreed || gain <= bestGain) continue;
+				best = first;
+				bestGain = gain;
+			}
+			carried = places.slice(0, best);
+			return places.slice(best);
+		},
+		/** A call was made, after so many messages. */
+		called(messages: number): void {
+			if (isLook()) {
+				for (const place of carried) {
+					waste[place] = (waste[place] as number) + callsBetween * read * (results[place] as ReplayResult).saves;
+				}
+			}
+			calls += 1;
+			sent = messages;
+		},
+	};
+}
+
+/** Tokens before each message and before the end, without what a masking may take out. */
+function lastingTokensBefore({ messageTokens, looseTokens, results }: ReplayHistory): Float64Array {
+	const lasting = Float64Array.from(messageTokens);
+	looseTokens().forEach((tokens, message) => {
+		lasting[message] = (lasting[message] as number) - tokens;
+	});
+	for (const { message, saves } of results) lasting[message] = (lasting[message] as number) - saves;
+	const before = new Float64Array(lasting.length + 1);
+	lasting.forEach((tokens, message) => {
+		before[message + 1] = (before[message] as number) + tokens;
+	});
+	return before;
+}
