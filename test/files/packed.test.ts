@@ -33,6 +33,32 @@ describe("unpacking a session", () => {
 		}
 	});
 
+	it.each([
+		["a window of 1 GB", Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 20 << 3, 1, 0, 0, ...Array(16).fill(0)])],
+		[
+			"a content of 2 GB in one segment",
+			Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0x7f, 1, 0, 0, ...Array(16).fill(0)]),
+		],
+		[
+			"a window of 1 GB in a second frame",
+			Buffer.concat([
+				storedFrame(Buffer.from("{}")),
+				Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3, 1, 0, 0, ...Array(16).fill(0)]),
+			]),
+		],
+		[
+			"a window of 8 MB that moves for each of 5 000 empty blocks",
+			Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3]), Buffer.alloc(15_000), Buffer.from([1, 0, 0])]),
+		],
+	])("refuses %s before it takes memory or time for it", async (_what, bytes) => {
+		const before = process.memoryUsage().arrayBuffers;
+		await expect(unpack(bytes, how)).rejects.toMatchObject({
+			code: "unreadable_file",
+			message: expect.stringContaining("zstd -d"),
+		});
+		expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 << 20);
+	});
+
 	it("stops at the limit of a file", async () => {
 		const most = 54 * 200 + 200;
 		await expect(unpack(packed, { ...how, mostBytes: most })).resolves.toHaveLength(55 * 200);
