@@ -18,6 +18,8 @@ interface Planned {
 	readonly recall: Originals;
 }
 
+const listedNowhere = { tool: undefined, isCurrent: true };
+
 /** Plans the cuts of results by what is known of their tools, and of what the server may still archive. */
 export function createCutPlanner({
 	policy,
@@ -36,15 +38,16 @@ export function createCutPlanner({
 	return async (result: JsonObject, { path, request, name, recall }: Planned): Promise<CutPlan> => {
 		const { asked, kept } = request;
 		const focus = asked.kind === "call" ? asked.focus : asked.kind === "resource" ? asked.uri : "";
-		const tool = asked.kind === "call" ? await tools.find(name) : undefined;
-		const readers = tool ? readersOf(tool) : "model";
+		const { tool, isCurrent } = asked.kind === "call" ? await tools.find(name) : listedNowhere;
+		// While the list is outdated, a tool that it lacks may be one for a page alone.
+		const readers = tool ? readersOf(tool) : isCurrent ? "model" : "app";
 		const { planCut, uncut } = await import("./cut-result.ts");
 		if (readers === "app") return uncut(result);
 		const { outputSchema } = tool ?? {};
 		const how = {
 			...{ policy, maxTokens, owner, name, focus, recall },
 			// Nobody here knows the shape that the content of an unlisted tool has to have.
-			cutsStructure: readers === "model" && tool !== undefined,
+			cutsStructure: readers === "model" && tool !== undefined && isCurrent,
 			outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined,
 		};
 		if (archive === undefined) return planCut(result, path, { ...how, archive });

@@ -13,12 +13,15 @@ export function createKnownTools(askPage: AskPage) {
 	/** Whether the server was asked for all since it last said that they change. */
 	let hasAsked = false;
 	let isOutdated = false;
+	/** Changes so far: a list that was asked for before the last one is outdated. */
+	let changes = 0;
 	let asking: Promise<void> | undefined;
 
 	const keep = (result: JsonObject): void => {
 		for (const [name, tool] of listedTools(result)) tools.set(name, tool);
 	};
 	const askAll = async (): Promise<void> => {
+		const before = changes;
 		let cursor: string | undefined;
 		for (let pages = 0; pages < mostPages; pages += 1) {
 			const result = await askPage(cursor === undefined ? {} : { cursor });
@@ -26,7 +29,7 @@ export function createKnownTools(askPage: AskPage) {
 			keep(result);
 			cursor = stringAt(result, "nextCursor");
 			if (cursor === undefined) {
-				isOutdated = false;
+				isOutdated = before !== changes;
 				return;
 			}
 		}
@@ -42,18 +45,19 @@ export function createKnownTools(askPage: AskPage) {
 			keep(result);
 		},
 		changed(): void {
+			changes += 1;
 			isOutdated = true;
 			hasAsked = false;
 		},
 		get: (name: string) => tools.get(name),
-		/** Asks the server where the host has not seen the tool: it may know the list from before. */
-		async find(name: string): Promise<JsonObject | undefined> {
+		/** Asks the server where the host has not seen the tool: it may know the list from before. The tool as it was last listed. */
+		async find(name: string): Promise<{ readonly tool: JsonObject | undefined; readonly isCurrent: boolean }> {
 			if (!hasAsked && (isOutdated || !tools.has(name))) {
 				hasAsked = true;
 				asking = askAll();
 			}
 			await asking;
-			return isOutdated ? undefined : tools.get(name);
+			return { tool: tools.get(name), isCurrent: !isOutdated };
 		},
 	};
 }

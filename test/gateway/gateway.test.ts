@@ -359,6 +359,18 @@ describe("a tool that the host has not listed", () => {
 		expect(askedByGateway).toHaveLength(2);
 	});
 
+	it.each([
+		["a tool for a page alone stays one", { ui: { resourceUri: "ui://a", visibility: ["app"] } }, "show", true],
+		["a new tool may be for a page", {}, "new", true],
+		["a tool for the model stays one", {}, "show", false],
+	])("while the server does not say how its list has changed: %s", async (_what, _meta, name, isWhole) => {
+		const { answer, fromServer } = inMemoryGateway({ lists: "refused" });
+		await answer({ id: 1, method: "tools/list" }, { tools: [{ name: "show", inputSchema: {}, _meta }] });
+		fromServer({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+		const result = await answer(call(2, name), structured);
+		expect([textIn(result) === long, dataIn(result)]).toEqual([isWhole, long]);
+	});
+
 	it("keeps its structured content whole where the server does not list it", async () => {
 		for (const lists of [[], [{ name: "other" }]]) {
 			const { answer } = inMemoryGateway({ lists });

@@ -12,12 +12,12 @@ export interface Json {
 
 /**
  * A gateway between a host and a server that are the test itself, with an archive in memory. `lists` are the tools that the
- * server lists to the gateway, in pages of one; `undefined`: it gives no answer.
+ * server lists to the gateway, in pages of one; `undefined`: it gives no answer, `refused`: an error.
  */
 export function inMemoryGateway(
 	options: Partial<GatewayOptions> & {
 		readonly layer?: PolicyLayer;
-		readonly lists?: readonly Json[] | undefined;
+		readonly lists?: readonly Json[] | "refused" | undefined;
 	} = {},
 ) {
 	const { layer = {}, ...more } = options;
@@ -57,6 +57,10 @@ export function inMemoryGateway(
 		askedByGateway.push(request);
 		const at = Number((request.params as Json).cursor ?? 0);
 		if (lists === undefined) return;
+		if (lists === "refused") {
+			fromServer({ jsonrpc: "2.0", id: request.id, error: { code: -32_603, message: "No list." } });
+			return;
+		}
 		const tools = lists.slice(at, at + 1);
 		fromServer({
 			jsonrpc: "2.0",

@@ -122,7 +122,7 @@ test.prop([fc.array(turn, { minLength: 3, maxLength: 24, size: "max" }), setting
 			seen.set(kind, (seen.get(kind) ?? 0) + once.edits.length);
 		}
 	},
-	600_000,
+	600_000 + 200 * runs,
 );
 
 afterAll(() => {
