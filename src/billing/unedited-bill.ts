@@ -80,7 +80,8 @@ const someShare = 0.1;
 export function estimatedBill(request: Omit<BilledRequest, "usage">): number {
 	const { parts, scale, terms } = request;
 	const whole = tokensOf(parts.sent);
-	const cached = expectedRead(request);
+	const expected = expectedRead(request);
+	const cached = expected * scale < longRepeat ? 0 : expected;
 	const { input: factor } = stepFactors(terms.prices, whole * scale);
 	const { cache_read, cache_write } = terms.prices;
 	return (cached * cache_read + (whole - cached) * cache_write) * scale * factor;

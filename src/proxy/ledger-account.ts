@@ -1,5 +1,6 @@
 import { createRuler, type Ruler } from "../billing/ruler.ts";
 import type { RequestParts } from "../billing/unedited-bill.ts";
+import type { Usage } from "../billing/usage.ts";
 import type { NoDecision, Why } from "../sending/decisions.ts";
 import type { EditedResult, RequestFacts } from "../sending/facts.ts";
 import { type BreakRecord, newBreakRecord } from "./break-record.ts";
@@ -22,6 +23,8 @@ export interface Account {
 	wasEdited: boolean;
 	wasFrozen: boolean;
 	readonly ruler: Ruler;
+	/** Of the answers that told it: the output of one that does not is taken to be as usual. */
+	readonly outputs: ReturnType<typeof countOutputs>;
 	/** Whether the unedited bill of the requests is known. */
 	isTold: boolean;
 	/** The last request, unedited and as sent. */
@@ -59,9 +62,25 @@ export function newAccount(api: string, at: number): Account {
 		wasEdited: false,
 		wasFrozen: false,
 		ruler: createRuler(),
+		outputs: countOutputs(),
 		isTold: true,
 		before: undefined,
 		breaks: newBreakRecord(),
+	};
+}
+
+function countOutputs() {
+	const told = { answers: 0, tokens: 0 };
+	return {
+		/** The output of an answer; of one that does not tell it, the mean so far. */
+		of(usage: Usage | undefined): number {
+			if (!usage) return told.tokens / Math.max(1, told.answers);
+			if (!usage.isCut) {
+				told.answers += 1;
+				told.tokens += usage.output;
+			}
+			return usage.output;
+		},
 	};
 }
 

@@ -168,8 +168,7 @@ export function createLedger({
 			const { terms, isCold, isResumed } = facts;
 			const account = accountOf(facts, api);
 			noteUnknownFields(usage);
-			const own = facts.parts();
-			const { unedited, sent: edited } = own;
+			const { unedited, sent: edited } = facts.parts();
 			const parts = { unedited, sent: wasEdited ? edited : unedited };
 			const counted = tokensOf(parts.sent);
 			const prompt = usage && firstPass(usage);
@@ -191,7 +190,8 @@ export function createLedger({
 			const billedUnedited = account.wasEdited ? raw.billed + later : billed;
 			const leftOut = (tokensOf(unedited) - counted) * scale;
 			const tokensSent = usage ? promptTokens(usage) : (counted + added) * scale;
-			const usd = usage ? dollarsOfAnswer(usage, terms) : dollarsOf(billed, terms);
+			const output = account.outputs.of(usage) * terms.prices.output;
+			const usd = usage ? dollarsOfAnswer(usage, terms) : dollarsOf(billed + output, terms);
 			const moreOutput =
 				usage && prompt ? outputBill(usage, terms, promptTokens(prompt) + leftOut) - outputBill(usage, terms) : 0;
 			const saved = dollarsOf(billedUnedited - billed + moreOutput, terms);

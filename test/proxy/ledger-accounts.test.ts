@@ -5,7 +5,16 @@ import { openFigures } from "../../src/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { awsFrame } from "../support/stand-in-cloud.ts";
 import { early, linesIn, sendSettled, startPlayed } from "./played.ts";
-import { type Caches, type PlayedApi, playedApis, startBooks, untoldApi } from "./provider-books.ts";
+import {
+	type Caches,
+	messagesApi,
+	type PlayedApi,
+	playedApis,
+	startBooks,
+	type UsageKind,
+	untoldApi,
+	usageKinds,
+} from "./provider-books.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
 import { until } from "./upstream.ts";
 
@@ -13,11 +22,11 @@ const turns = turnsOf(14, 5_000);
 const hour = 3_600_000;
 
 /** Every other answer is streamed. The session is resumed at once, and later after the provider's cache has expired. */
-async function playAccounted(api: PlayedApi, caches: Caches) {
+async function playAccounted(api: PlayedApi, caches: Caches, kind?: UsageKind) {
 	const folder = join(await scratchFolder(), "figures");
 	let time = Date.UTC(2026, 10, 28);
 	const now = () => time;
-	const books = startBooks({ api, caches, now });
+	const books = startBooks({ api, caches, now, kind });
 	const figures = openFigures({ keep: "all", folder, now });
 	const session = await startPlayed({ figures, now, policy: early }, books.answer);
 	const upstreams = { [api.upstream]: session.upstream.url };
@@ -29,8 +38,9 @@ async function playAccounted(api: PlayedApi, caches: Caches) {
 			proxy = await session.start({ upstreams });
 		}
 		const request = api.requestAfter(turns.slice(0, count), { streams: count % 2 === 0 });
-		await sendSettled(proxy, request);
+		await sendSettled(proxy, request).catch(() => {});
 	}
+	await until(() => proxy.totals().requests === turns.length - 9);
 	const lines = await linesIn(folder, "request");
 	const sum = (of: (line: RequestLine) => number) => lines.reduce((all, line) => all + of(line), 0);
 	return { lines, sum, provider: books.totals };
@@ -50,6 +60,21 @@ describe.each(playedApis)("the figures of $name", (api) => {
 			if (api.name.includes("step")) expect(Math.abs(overSteps - 0.5)).toBeLessThan(0.4);
 		},
 	);
+});
+
+describe.each([messagesApi, ...playedApis.filter(({ tariff }) => !tariff.step)])("the figures of $name", (api) => {
+	it.each(usageKinds)("sum to the provider's accounts across resumes (usage: %s)", async (kind) => {
+		const { lines, sum, provider } = await playAccounted(api, "reported", kind);
+		expect(lines).toHaveLength(provider.requests);
+		const isTold = ["nested", "tiers", "packed"].includes(kind);
+		// Messages tells the input of an answer before it is cut.
+		const untold = isTold ? 0 : kind === "cut" && api.eventsOf === messagesApi.eventsOf ? 2 : 4;
+		expect(lines.filter(({ estimated }) => estimated)).toHaveLength(untold);
+		const within = isTold ? 0.001 : 0.01;
+		expect(Math.abs(sum((line) => line.billed) / provider.billed - 1)).toBeLessThan(within);
+		// How much of an answer was made before it was cut is not told.
+		if (kind !== "cut") expect(Math.abs(sum((line) => line.usd ?? 0) / provider.dollars - 1)).toBeLessThan(within);
+	});
 });
 
 it("the figures have requests that pass unread: signed ones, threads, and those without messages", async () => {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
 import { awsFrame } from "../support/stand-in-cloud.ts";
 import { tiktoken } from "../tokens/reference.ts";
 import { requestOf, type SessionApi, type Turn, textsIn } from "./sessions.ts";
@@ -11,6 +12,14 @@ type Json = Readonly<Record<string, unknown>>;
  * prompts are cached, and no answer tells any tokens.
  */
 export type Caches = "reported" | "none" | "untold";
+
+/**
+ * How the usage of an answer is told. Of `cut`, `zero`, `missing` and `tiers` these are some answers: they end before the last
+ * event, tell zeros, tell nothing, or were served for half the price.
+ */
+export const usageKinds = ["nested", "tiers", "packed", "cut", "zero", "missing"] as const;
+
+export type UsageKind = (typeof usageKinds)[number];
 
 /** An API as a program asks it for a model. */
 export interface PlayedApi {
@@ -50,16 +59,21 @@ export function startBooks({
 	api,
 	caches,
 	now,
+	kind,
 }: {
 	readonly api: PlayedApi;
 	readonly caches: Caches;
 	readonly now: () => number;
+	readonly kind?: UsageKind | undefined;
 }) {
 	const { tariff, charsPerToken } = api;
 	const totals = { requests: 0, billed: 0, dollars: 0, overStep: 0 };
 	let before = { text: "", at: 0 };
 	const tokensOf = (text: string) =>
 		charsPerToken === undefined ? tiktoken.o200k_base(text) : Math.ceil(text.length / charsPerToken);
+
+	/** Told in another way, where the kind is of some answers: of none that is the first of a process. */
+	const isOdd = () => [3, 5, 8, 12].includes(totals.requests);
 
 	const enter = (body: string): Tokens => {
 		const text = promptOf(JSON.parse(body) as Json);
@@ -77,27 +91,76 @@ export function startBooks({
 		const [input, output] = tariff.dollars;
 		totals.requests += 1;
 		totals.billed += billed;
-		totals.dollars += (billed * input + outputFactor * tokens.output * output) / 1_000_000;
+		const tier = kind === "tiers" && isOdd() ? 0.5 : 1;
+		totals.dollars += (tier * (billed * input + outputFactor * tokens.output * output)) / 1_000_000;
 		totals.overStep += factor > 1 ? 1 : 0;
 		return tokens;
 	};
 
 	const answer = ({ path, body }: Received, response: ServerResponse) => {
 		const tokens = enter(body.toString());
-		const events = caches === "untold" ? [{ object: "chat.completion.chunk" }] : api.eventsOf(tokens, caches);
+		const told = caches === "untold" ? [{ object: "chat.completion.chunk" }] : api.eventsOf(tokens, caches);
+		const events = kind ? told.map((event) => retold(event, kind, isOdd())) : told;
 		const streams = /stream/i.test(path) || (JSON.parse(body.toString()) as Json).stream === true;
-		if (!streams) {
-			response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(events.at(-1)));
-		} else if (api.upstream === "bedrock") {
-			response.writeHead(200, { "Content-Type": "application/vnd.amazon.eventstream" });
-			response.end(Buffer.concat(events.map((event) => awsFrame(JSON.stringify(event)))));
-		} else {
-			response.writeHead(200, { "Content-Type": "text/event-stream" });
-			response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
-		}
+		const isAws = api.upstream === "bedrock";
+		const type = !streams ? "application/json" : isAws ? "application/vnd.amazon.eventstream" : "text/event-stream";
+		const frame = (event: Json) => (isAws ? awsFrame(JSON.stringify(event)) : `data: ${JSON.stringify(event)}\n\n`);
+		const pieces = streams ? events.map(frame) : [JSON.stringify(events.at(-1))];
+		const whole = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
+		if (kind === "packed") {
+			response.writeHead(200, { "Content-Type": type, "Content-Encoding": "gzip" }).end(gzipSync(whole));
+		} else if (kind === "cut" && isOdd()) {
+			const begun = streams ? whole.subarray(0, whole.length - Buffer.byteLength(pieces.at(-1) as string)) : "{";
+			response.writeHead(200, { "Content-Type": type }).write(begun, () => response.destroy());
+		} else response.writeHead(200, { "Content-Type": type }).end(whole);
 	};
 
 	return { enter: ({ body }: Sent) => void enter(String(body)), answer, totals };
+}
+
+/** An event or an answer with its usage told in another way. */
+function retold(event: Json, kind: UsageKind, isOdd: boolean): Json {
+	return Object.fromEntries(
+		Object.entries(event).flatMap(([key, value]): [string, unknown][] => {
+			if (key === "message" || key === "response") return [[key, retold(value as Json, kind, isOdd)]];
+			if (!/^usage/.test(key) || value === null) return [[key, value]];
+			const usage = value as Json;
+			if (kind === "nested") return [[key, nested(usage)]];
+			if (!isOdd) return [[key, usage]];
+			if (kind === "missing") return [];
+			if (kind === "zero") return [[key, zeros(usage)]];
+			if (kind !== "tiers") return [[key, usage]];
+			if (key === "usageMetadata") return [[key, { ...usage, trafficType: "ON_DEMAND_FLEX" }]];
+			const isOpenai = usage.total_tokens !== undefined;
+			if (!isOpenai) return [[key, { ...usage, service_tier: "batch" }]];
+			return [
+				[key, usage],
+				["service_tier", "flex"],
+			];
+		}),
+	);
+}
+
+function zeros(usage: Json): Json {
+	const isCount = (value: unknown) => typeof value === "number";
+	return Object.fromEntries(
+		Object.entries(usage).map(([key, value]) => [key, isCount(value) ? 0 : zeros(value as Json)]),
+	);
+}
+
+/** The same tokens: Messages tells two messages of an answer, the other APIs parts of their sums. */
+function nested(usage: Json): Json {
+	const { input_tokens: input = 0, output_tokens: output = 0 } = usage as Readonly<Record<string, number>>;
+	const { promptTokenCount: prompt, prompt_tokens: whole } = usage as Readonly<Record<string, number>>;
+	if (prompt !== undefined) return { ...usage, promptTokensDetails: [{ modality: "TEXT", tokenCount: prompt }] };
+	if (whole !== undefined || usage.total_tokens !== undefined)
+		return { ...usage, completion_tokens_details: { reasoning_tokens: 500, accepted_prediction_tokens: 3 } };
+	const { output_tokens: _, ...first } = usage;
+	const iterations = [
+		{ type: "message", ...first, input_tokens: input - 2, output_tokens: output - 1 },
+		{ type: "message", input_tokens: 2, output_tokens: 1 },
+	];
+	return { ...usage, iterations };
 }
 
 /** The texts in the order in which a provider reads them. Ids and marks for the cache are no part of the prompt. */
@@ -299,6 +362,16 @@ export const playedApis: readonly PlayedApi[] = [
 		eventsOf: messagesEvents,
 	},
 ];
+
+export const messagesApi: PlayedApi = {
+	name: "Messages",
+	upstream: "anthropic",
+	tariff: claude([3, 15], 0.1),
+	charsPerToken: 3,
+	requestAfter: (turns, { streams }) =>
+		asked("anthropic", turns, { body: (body) => ({ ...body, ...(streams && { stream: true }) }) }),
+	eventsOf: messagesEvents,
+};
 
 /** A chat whose program does not ask for the usage of streams. */
 export const untoldApi: PlayedApi = {
