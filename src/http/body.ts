@@ -6,8 +6,7 @@ type ArrivedBody =
 	| {
 			readonly kind: "whole";
 			readonly bytes: Buffer;
-			/** Counts more bytes as held with it, and says whether they have room. If not, nothing is counted. */
-			readonly hold: (bytes: number) => boolean;
+			readonly hold: Hold;
 			readonly release: () => void;
 	  }
 	| {
@@ -19,11 +18,21 @@ type ArrivedBody =
 			readonly discard: () => void;
 	  };
 
+/** More memory for a body that has arrived. */
+export interface Hold {
+	/** Counts more bytes as held, and says whether they have room. If not, nothing is counted. */
+	readonly take: (bytes: number) => boolean;
+	/** The same once others have released so much, in the order of asking; `false` after a while. */
+	readonly takeInTurn: (bytes: number) => Promise<boolean>;
+}
+
 interface BodyLimits {
 	/** Most bytes of one body. */
 	readonly bytesOfOne: number;
 	/** Most bytes of memory of all bodies together. */
 	readonly bytesOfAll: number;
+	/** Milliseconds that a body which has arrived waits for more memory. */
+	readonly longestWaitMs?: number;
 	/** Whether a body whose pieces average under 16 bytes past 64 kB ends early: no program sends one. */
 	readonly endsTinyPieces?: boolean;
 }
@@ -37,8 +46,9 @@ interface Arriving {
 }
 
 /** Reads bodies in pieces of any size, and never holds more memory than the limit, however many clients send. */
-export function createBodyHold({ bytesOfOne, bytesOfAll, endsTinyPieces = false }: BodyLimits) {
+export function createBodyHold({ bytesOfOne, bytesOfAll, longestWaitMs = 10_000, endsTinyPieces = false }: BodyLimits) {
 	const arriving = new Set<Arriving>();
+	const waiting = new Set<() => boolean>();
 	let held = 0;
 
 	/** Rejects if the client leaves. */
@@ -49,6 +59,7 @@ export function createBodyHold({ bytesOfOne, bytesOfAll, endsTinyPieces = false 
 			const release = (): void => {
 				held -= charged;
 				charged = 0;
+				for (const take of waiting) if (!take()) break;
 			};
 			const leave = (): Buffer => {
 				arriving.delete(body);
@@ -57,13 +68,29 @@ export function createBodyHold({ bytesOfOne, bytesOfAll, endsTinyPieces = false 
 			};
 			const onEnd = (): void => {
 				leave();
-				const hold = (more: number): boolean => {
+				const take = (more: number): boolean => {
 					if (held + more > bytesOfAll) return false;
 					held += more;
 					charged += more;
 					return true;
 				};
-				resolve({ kind: "whole", bytes: chunks.bytes(), hold, release });
+				const takeInTurn = (more: number): Promise<boolean> =>
+					new Promise((told) => {
+						const end = (isTaken: boolean): void => {
+							clearTimeout(timer);
+							waiting.delete(taken);
+							told(isTaken);
+						};
+						const taken = (): boolean => {
+							if (!take(more)) return false;
+							end(true);
+							return true;
+						};
+						const timer = setTimeout(() => end(false), longestWaitMs);
+						waiting.add(taken);
+						if (waiting.size === 1) taken();
+					});
+				resolve({ kind: "whole", bytes: chunks.bytes(), hold: { take, takeInTurn }, release });
 			};
 			const onLeft = (cause?: Error): void => {
 				leave();

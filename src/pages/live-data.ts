@@ -199,6 +199,8 @@ export const inWords = (name: string): string => name.replaceAll("_", " ");
 
 const reasons: Readonly<Record<string, string>> = {
 	signed: "signed",
+	large: "too large to be edited",
+	no_room: "no memory beside other requests",
 	kept_by_provider: "the provider keeps the history (previous_response_id), so only new results are cut",
 	held_out: "held out",
 	frozen: "after a refusal",

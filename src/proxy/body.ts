@@ -26,12 +26,10 @@ const decoders: Readonly<Record<string, Decode | undefined>> = {
 
 const chunkSize = 256 * 1024;
 
+export type Decoded = Buffer | "unknown" | "too_large";
+
 /** Takes the encodings of a `Content-Encoding` header off a body. `unknown`: one is not known here or not true. */
-export async function decodeBody(
-	bytes: Buffer,
-	encoding: string | undefined,
-	mostBytes: number,
-): Promise<Buffer | "unknown" | "too_large"> {
+export async function decodeBody(bytes: Buffer, encoding: string | undefined, mostBytes: number): Promise<Decoded> {
 	const encodings = (encoding ?? "")
 		.split(",")
 		.map((name) => name.trim().toLowerCase())

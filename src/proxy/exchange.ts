@@ -4,15 +4,15 @@ import { readUsage } from "../billing/read-usage.ts";
 import { cacheTerms, servedTerms } from "../billing/terms.ts";
 import { firstPass, promptTokens } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
+import type { Hold } from "../http/body.ts";
 import { mayComeBack, type OutgoingError } from "../http/outgoing.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { clearingBeta } from "../sending/clearing.ts";
 import { type Composed, sendAgain } from "../sending/compose.ts";
-import { describe, type Editing, type Prepared, prepare } from "../sending/editing.ts";
+import { describe, type Editing, type Prepared, prepare, prepareBatch } from "../sending/editing.ts";
 import type { Sent } from "../sending/facts.ts";
 import { dropBlocks, isBindingRefusal } from "../sending/reasoning.ts";
-import type { HostRequest } from "../sending/request.ts";
 import type { Accounts } from "./accounts.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
@@ -48,7 +48,7 @@ interface Exchange extends Serving {
 }
 
 type AskedWhole = Omit<Asked, "body"> & {
-	readonly body: { readonly bytes: Buffer; readonly hold: (bytes: number) => boolean };
+	readonly body: { readonly bytes: Buffer; readonly hold: Hold };
 	readonly headers: IncomingHttpHeaders;
 };
 
@@ -56,6 +56,7 @@ type AskedWhole = Omit<Asked, "body"> & {
 export async function pass(asked: Asked, exchange: Exchange, undecided?: PassedRequest["undecided"]): Promise<void> {
 	const { ledger, response, route } = exchange;
 	ledger.count("passed");
+	if (undecided !== undefined && undecided !== "thread") ledger.withoutDecision(undecided);
 	const answer = await askOrRefuse(asked, exchange);
 	if (!answer) return;
 	const isBilled = route.kind === "edited" || (route.kind === "passed" && route.model !== undefined);
@@ -153,7 +154,7 @@ async function exchangeBatch(batch: string, asked: AskedWhole, exchange: Exchang
 async function prepareOrPass(
 	asked: AskedWhole,
 	exchange: Exchange,
-): Promise<Prepared<string> | "as_sent" | "thread" | "large" | { readonly batch: string }> {
+): Promise<Prepared<string> | "as_sent" | "thread" | "large" | "no_room" | { readonly batch: string }> {
 	const { route, editing, accounts, upstream, recallCommand } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
@@ -168,9 +169,7 @@ async function prepareOrPass(
 		});
 		if (read.kind === "conversation") return await prepare(read.request, editing);
 		if (read.kind === "batch") {
-			const edits = [];
-			for (const request of read.requests) edits.push(await editsOfOne(request, editing));
-			const batch = read.write(edits);
+			const batch = read.write(await prepareBatch(read.requests, editing));
 			return batch === undefined ? "as_sent" : { batch };
 		}
 		if (read.kind === "as_sent" && read.problem !== undefined) onFault("encoding", read.problem);
@@ -178,15 +177,6 @@ async function prepareOrPass(
 	} catch (error) {
 		onFault("failed", describe(error));
 		return "as_sent";
-	}
-}
-
-/** A request of a batch that cannot be read, such as one without messages, stays as it is. */
-async function editsOfOne<Written>(request: HostRequest<Written>, editing: Editing): Promise<Written | undefined> {
-	try {
-		return (await prepare(request, editing)).composed?.written;
-	} catch {
-		return undefined;
 	}
 }
 

@@ -2,13 +2,14 @@ import { setImmediate as othersGoOn } from "node:timers/promises";
 import type { cacheTerms } from "../billing/terms.ts";
 import { compactJson, isJsonObject } from "../conversation/json.ts";
 import { decodeText } from "../files/access.ts";
+import type { Hold } from "../http/body.ts";
 import { writeGrown } from "../json-text/edit.ts";
 import { hasMoreValues } from "../json-text/locate.ts";
 import { readJsonText, type TextDocument } from "../json-text/read.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { HostRequest, WrittenEdit } from "../sending/request.ts";
-import { decodeInTurn } from "./body.ts";
+import { type Decoded, decodeInTurn } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import { offersTools, recallWays } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
@@ -27,7 +28,7 @@ function formatsOf({ api, upstream }: Route): readonly string[] {
 /**
  * `as_sent`: it holds no conversation that may be edited, or cannot be read. `thread`: it holds only new messages. `batch`:
  * `write` gives the text with the edits of each of its requests, in their order.
- * `large`: it is too large once decoded, alone or with the others that are held.
+ * `large`: it is too large once decoded. `no_room`: the others that are held leave no memory for it.
  */
 type ReadRequest =
 	| { readonly kind: "conversation"; readonly request: HostRequest<string> }
@@ -37,13 +38,17 @@ type ReadRequest =
 			readonly write: (edits: readonly (readonly WrittenEdit[] | undefined)[]) => string | undefined;
 	  }
 	| { readonly kind: "as_sent"; readonly problem: string | undefined }
-	| { readonly kind: "thread" | "large" };
+	| { readonly kind: "thread" | "large" | "no_room" };
 
 /** A larger body passes through. */
 export const mostEditedBytes = 64 * 1024 * 1024;
 
-/** The same for what an encoded body becomes: its bytes tell nothing of its size. Anthropic's API takes no larger requests. */
+/**
+ * The same for what an encoded body becomes, if that is past all measure of its bytes: conversations shrink to a third or a
+ * twentieth. Anthropic's API takes no larger requests.
+ */
 const mostDecodedBytes = 32 * 1024 * 1024;
+const mostTimesEncoded = 40;
 
 /** The bytes of a body, its text and the values in it. */
 const copiesOfDecoded = 3;
@@ -62,17 +67,17 @@ interface ReadHow {
 	readonly recallCommand: string | undefined;
 	readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
 	readonly isEnforced: boolean;
-	/** Counts more memory for this request; `false` if that of all requests has no room. */
-	readonly hold: (bytes: number) => boolean;
+	/** Counts more memory for this request. */
+	readonly hold: Hold;
 }
 
 /** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */
 export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequest> {
 	const { encoding, route, recallCommand, isEnforced, hold } = how;
-	const decoded = encoding === undefined ? bytes : await decodeInTurn(bytes, encoding, mostDecodedBytes);
+	const decoded = encoding === undefined ? bytes : await decodeHeld(bytes, encoding, hold);
 	if (decoded === "unknown") return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
-	if (decoded === "too_large" || (decoded !== bytes && !hold(copiesOfDecoded * decoded.length)))
-		return { kind: "large" };
+	if (decoded === "too_large") return { kind: "large" };
+	if (decoded === "no_room") return { kind: "no_room" };
 	const isLarge = decoded.length > mostBytesInTurn;
 	if (isLarge) await othersGoOn();
 	const text = decodeText(decoded, "the request");
@@ -117,6 +122,17 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 		},
 	};
 	return { kind: "conversation", request };
+}
+
+/** What waits for memory holds its encoded bytes alone, and is decoded again. */
+async function decodeHeld(bytes: Buffer, encoding: string, hold: Hold): Promise<Decoded | "no_room"> {
+	const most = Math.min(Math.max(mostDecodedBytes, mostTimesEncoded * bytes.length), mostEditedBytes);
+	const decode = () => decodeInTurn(bytes, encoding, most);
+	const decoded = await decode();
+	if (typeof decoded === "string") return decoded;
+	const needed = copiesOfDecoded * decoded.length;
+	if (hold.take(needed)) return decoded;
+	return (await hold.takeInTurn(needed)) ? decode() : "no_room";
 }
 
 /** Reads the requests of a batch of Anthropic's API or Gemini's. */

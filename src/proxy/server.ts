@@ -22,6 +22,7 @@ import { createKeys, type ProxyKeys } from "./keys.ts";
 import { createLedger } from "./ledger.ts";
 import { livePages } from "./live-pages.ts";
 import { createProxyMetrics } from "./metrics.ts";
+import type { PassedRequest } from "./passed-request.ts";
 import { refuse } from "./refusal.ts";
 import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 import type { ProxyTotals } from "./totals.ts";
@@ -67,7 +68,12 @@ interface ProxyOptions {
 	/** The time that the headers of a request may take. */
 	readonly headersMilliseconds?: number | undefined;
 	/** For tests, which inject faults and time. */
-	readonly engine?: (Partial<Pick<Editing, "planner" | "worked">> & { readonly limits?: HeldLimits }) | undefined;
+	readonly engine?:
+		| (Partial<Pick<Editing, "planner" | "worked">> & {
+				readonly limits?: HeldLimits;
+				readonly bodies?: Partial<Parameters<typeof createBodyHold>[0]>;
+		  })
+		| undefined;
 }
 
 /** Throws PalimpsestError `invalid_argument` for an upstream that is not a base URL, and for a port in use. */
@@ -122,7 +128,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		caching: createCachingRecord(),
 		inBackground,
 		isEnding: false,
-		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes }),
+		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes, ...engine?.bodies }),
 		pages: livePages({
 			ledger,
 			archive,
@@ -236,15 +242,14 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 	response.on("close", () => left.abort());
 	const asked = { method, path, rawHeaders, signal: left.signal };
 	const exchange = { ...running, response, route, upstream: upstreams.get(route.upstream) as Upstream };
-	const passStream = (stream: Readable, undecided: "signed" | "large" | undefined) =>
+	const passStream = (stream: Readable, undecided: PassedRequest["undecided"]) =>
 		pass({ ...asked, body: { stream } }, exchange, undecided).finally(() => void stream.destroy());
 	const undecided = route.kind !== "passed" && isSigned(headers) ? "signed" : undefined;
-	if (undecided) ledger.withoutDecision(undecided);
 	if (route.kind === "passed" || undecided) return passStream(bodyStream(request), undecided);
 	const read = await running.bodies.read(request).catch(() => undefined);
 	// The client left.
 	if (!read) return;
-	if (read.kind !== "whole") return passStream(read.stream(), "large");
+	if (read.kind !== "whole") return passStream(read.stream(), read.kind === "no_room" ? "no_room" : "large");
 	try {
 		await exchangeEdited({ ...asked, body: read, headers }, exchange);
 	} finally {

@@ -53,8 +53,11 @@ export type Failure =
 	| { readonly kind: "unreached"; readonly address: string; readonly code: string }
 	| { readonly kind: "refused"; readonly address: string; readonly status: number };
 
-/** `signed`: with a signature or a digest of its body, it passed unread. `kept_by_provider`: it holds new items alone. */
-export type Undecided = NoDecision | "signed" | "kept_by_provider";
+/**
+ * `signed`: with a signature or a digest of its body, it passed unread. `large`: it is too large to be edited. `no_room`: the
+ * bodies of others leave no memory for it. `kept_by_provider`: it holds new items alone.
+ */
+export type Undecided = NoDecision | "signed" | "large" | "no_room" | "kept_by_provider";
 
 /** Pings that keep caches warm. They are in no other figure. */
 export interface KeptWarm {

@@ -1,5 +1,6 @@
 import { refOfHash } from "../archive/reference.ts";
 import { sha256 } from "../archive/text-bytes.ts";
+import { once } from "../conversation/lists.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { askedCalls } from "../masking/asked.ts";
@@ -114,6 +115,25 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 	// From the next request on, also if that comes before the plan that is made beside this one.
 	if (asked && composed.branch) composed.branch.asked = asked;
 	return { conversation, composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
+}
+
+/**
+ * The known states of each request of a batch, in order. One that cannot be read, such as one without messages, has none. The
+ * notes of other processes are read once, and other requests go on between two of the batch.
+ */
+export async function prepareBatch<Written>(
+	requests: readonly HostRequest<Written>[],
+	editing: Editing,
+): Promise<(Written | undefined)[]> {
+	const { memory } = editing;
+	const memoryOnce = { ...memory, statesAnywhere: once(() => memory.statesAnywhere()) };
+	const written: (Written | undefined)[] = [];
+	for (const request of requests) {
+		await othersGoOn();
+		const prepared = await prepare(request, { ...editing, memory: memoryOnce }).catch(() => undefined);
+		written.push(prepared?.composed?.written);
+	}
+	return written;
 }
 
 /** Between the steps of a plan, which take some 50 ms for 1 MB: other requests and pings do not wait for all of them. */

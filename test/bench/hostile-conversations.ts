@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 import { requestOf, turnsOf } from "../proxy/sessions.ts";
 import { type ProxyProcess, timeOf, withProxy, withUpstream } from "./proxy-process.ts";
 import { atMost, progress, short, type Table, type Target } from "./section.ts";
 
 const many = Number(process.env.CONVERSATIONS ?? 2_000);
 const atOnce = 8;
+/** Histories rest a minute after their last request, and are looked at each 20 s; garbage is collected some seconds later. */
+const restMs = 100_000;
 
 /** A flood of conversations through one proxy. */
 interface Flood {
@@ -24,6 +27,12 @@ const floods: readonly Flood[] = [
 		chars: 2_000,
 	},
 	{
+		name: "520 conversations of 175 kB",
+		ofBefore: 0.3,
+		requests: Array.from({ length: 520 }, (_, one) => [one, 40]),
+		chars: 4_000,
+	},
+	{
 		name: "one conversation of 175 kB at full speed, 400 requests",
 		ofBefore: 0.3,
 		requests: Array.from({ length: 400 }, (_, request) => [0, 40 + Math.floor(request / 40)]),
@@ -31,7 +40,9 @@ const floods: readonly Flood[] = [
 	},
 ];
 
-const inTurn = { conversations: 66, firstTurns: 50, rounds: 5, turnsARound: 3, chars: 4_000 };
+const inTurn = { firstTurns: 50, rounds: 5, turnsARound: 3, chars: 4_000 };
+/** Conversations that go on in turn. */
+const counts = [64, 66, 500];
 const mostSent = 0.62;
 
 /** Memory of the proxy under many conversations, and the share of them that it sends when they go on in turn. */
@@ -43,25 +54,26 @@ export async function hostileConversations(): Promise<{
 	const rows: string[][] = [];
 	const targets: Target[] = [];
 	for (const flood of floods) {
-		const [start, peak] = await peakOf(flood);
-		const [startBefore, peakBefore] = before ? await peakOf(flood, before) : [0, 0];
+		const [start, peak, rest] = await residentOf(flood);
+		const [startBefore, peakBefore, restBefore] = before ? await residentOf(flood, before) : [0, 0, 0];
 		const ratio = before ? (peak - start) / Math.max(1, peakBefore - startBefore) : undefined;
 		rows.push([
 			flood.name,
-			short(start),
-			short(peak),
-			before ? short(peakBefore) : "",
+			...[start, peak, rest].map(short),
+			...(before ? [short(peakBefore), short(restBefore)] : ["", ""]),
 			ratio ? `${short(ratio)} ×` : "",
 		]);
 		if (ratio !== undefined) targets.push(atMost(`${flood.name}: peak memory of the proxy`, flood.ofBefore, ratio));
 	}
-	const sent = await shareInTurn();
-	targets.push(atMost(`${inTurn.conversations} conversations in turn: bytes sent of those that came`, mostSent, sent));
+	for (const conversations of counts) {
+		const sent = await shareInTurn(conversations);
+		targets.push(atMost(`${conversations} conversations in turn: bytes sent of those that came`, mostSent, sent));
+	}
 	return {
 		tables: [
 			{
 				caption: "Resident memory of the proxy in MB, with 8 requests at once",
-				columns: ["flood", "start", "peak", "peak before", "growth to that before"],
+				columns: ["flood", "start", "peak", "at rest", "peak before", "at rest before", "growth to that before"],
 				rows,
 			},
 		],
@@ -81,8 +93,11 @@ async function ask(address: string, { path, body }: ReturnType<typeof bodyOf>): 
 	if (status !== 200) throw new Error(`The proxy answered with status ${status}.`);
 }
 
-/** At the start and at most, in MB. */
-async function peakOf({ name, requests, chars }: Flood, command?: string): Promise<readonly [number, number]> {
+/** At the start, at most, and some time afterwards, in MB. */
+async function residentOf(
+	{ name, requests, chars }: Flood,
+	command?: string,
+): Promise<readonly [number, number, number]> {
 	progress(`hostile: ${name}${command === undefined ? "" : ", build before"}`);
 	const flood = async ({ id, address }: ProxyProcess) => {
 		const start = peakResident(id);
@@ -91,20 +106,25 @@ async function peakOf({ name, requests, chars }: Flood, command?: string): Promi
 			for (const [conversation, turns] of left) await ask(address, bodyOf(conversation, turns, chars));
 		};
 		await Promise.all(Array.from({ length: atOnce }, work));
-		return [start, peakResident(id)] as const;
+		const peak = peakResident(id);
+		await setTimeout(restMs);
+		return [start, peak, memoryOf(id, "VmRSS")] as const;
 	};
 	return withUpstream((origin) => withProxy(origin, flood, command));
 }
 
-/** Linux tells it in kB. */
-export function peakResident(id: number | undefined): number {
-	const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${id}/status`, "utf8")) ?? [];
+export const peakResident = (id: number | undefined): number => memoryOf(id, "VmHWM");
+
+/** In MB; Linux tells it in kB. */
+function memoryOf(id: number | undefined, name: "VmHWM" | "VmRSS"): number {
+	const [, kilobytes] =
+		new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(readFileSync(`/proc/${id}/status`, "utf8")) ?? [];
 	return Number(kilobytes) / 1_000;
 }
 
 /** In the last round. */
-async function shareInTurn(): Promise<number> {
-	const { conversations, firstTurns, rounds, turnsARound, chars } = inTurn;
+async function shareInTurn(conversations: number): Promise<number> {
+	const { firstTurns, rounds, turnsARound, chars } = inTurn;
 	let [came, sent] = [0, 0];
 	const play = async ({ address, idle }: ProxyProcess) => {
 		for (let round = 0; round < rounds; round += 1) {

@@ -70,7 +70,7 @@ export const proxyBodies: Target = {
 		const sendOnce = async (body: string): Promise<string | undefined> => {
 			const read = await readRequest(Buffer.from(body), {
 				encoding: undefined,
-				hold: () => true,
+				hold: { take: () => true, takeInTurn: async () => true },
 				route: { upstream: api, api, kind },
 				policy,
 				recallCommand: "palimpsest recall",

@@ -98,3 +98,34 @@ test("no more of a body is read in a turn in which a thousand pieces have arrive
 	expect(reads).toBeGreaterThan(before);
 	expect(incoming.push("x")).toBe(true);
 });
+
+test("a body waits for memory until others release theirs, in turn and not for ever", async () => {
+	const { read } = createBodyHold({ bytesOfOne: 1_000, bytesOfAll: 100_000, longestWaitMs: 60_000 });
+	const arrive = async () => {
+		const { stream, incoming } = request();
+		const reading = read(incoming);
+		stream.end("x");
+		const arrived = await reading;
+		if (arrived.kind !== "whole") throw new Error("Expected a whole body.");
+		return arrived;
+	};
+	const [first, second, third] = [await arrive(), await arrive(), await arrive()];
+	expect([first.hold.take(90_000), second.hold.take(50_000)]).toEqual([true, false]);
+	const taken: string[] = [];
+	const waiting = [
+		second.hold.takeInTurn(50_000).then((isTaken) => taken.push(`second ${isTaken}`)),
+		third.hold.takeInTurn(10).then((isTaken) => taken.push(`third ${isTaken}`)),
+	];
+	await nextTurn();
+	expect(taken).toEqual([]);
+	first.release();
+	await Promise.all(waiting);
+	expect(taken).toEqual(["second true", "third true"]);
+
+	const impatient = createBodyHold({ bytesOfOne: 1_000, bytesOfAll: 1_000, longestWaitMs: 1 });
+	const { stream, incoming } = request();
+	const reading = impatient.read(incoming);
+	stream.end("x");
+	const arrived = await reading;
+	expect(arrived.kind === "whole" && (await arrived.hold.takeInTurn(5_000))).toBe(false);
+});

@@ -40,7 +40,7 @@ it.each([
 			const start = performance.now();
 			const read = await readRequest(bytes, {
 				encoding: undefined,
-				hold: () => true,
+				hold: { take: () => true, takeInTurn: async () => true },
 				route,
 				policy,
 				recallCommand: undefined,

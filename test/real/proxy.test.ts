@@ -86,7 +86,7 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 		for (const body of bodiesOf(one)) {
 			const read = await readRequest(Buffer.from(body), {
 				encoding: undefined,
-				hold: () => true,
+				hold: { take: () => true, takeInTurn: async () => true },
 				route,
 				policy,
 				recallCommand: "palimpsest recall",

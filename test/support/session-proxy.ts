@@ -113,7 +113,7 @@ export function createSessionProxy(what: {
 				route: { upstream: "anthropic", api: "anthropic", kind: counts ? "counted" : "edited" },
 				policy,
 				encoding: undefined,
-				hold: () => true,
+				hold: { take: () => true, takeInTurn: async () => true },
 				recallCommand: "palimpsest recall",
 				termsOf: (body) => cacheTerms(body, "anthropic", policy.prices),
 				isEnforced: hasLearnt,
