@@ -49,15 +49,15 @@ const mostBranches = 3;
 
 /** Limits over all conversations. Tests inject small ones. */
 export interface HistoryLimits {
-	/** Characters of histories, with the texts that were written for them: some five conversations of 1 MB. */
+	/** Characters of histories, with the texts that were written for them: some three conversations of 1 MB. */
 	readonly mostChars: number;
-	/** Bytes of what is left of the others: some 1 000 conversations of 40 results. */
+	/** Bytes of what is left of the others: some 650 conversations of 40 results. */
 	readonly mostMarkBytes: number;
 	/** Milliseconds after its last request for which a history is held. */
 	readonly heldForMs: number;
 }
 
-const usualLimits: HistoryLimits = { mostChars: 16_000_000, mostMarkBytes: 24_000_000, heldForMs: 60_000 };
+const usualLimits: HistoryLimits = { mostChars: 8_000_000, mostMarkBytes: 16_000_000, heldForMs: 60_000 };
 
 /**
  * The last histories of each conversation. A plan counts only for a request that continues the history it was made for.
@@ -160,8 +160,13 @@ export function messagesOf({ last }: Pick<Branch, "last">): number {
 	return last.kind === "mark" ? last.messages : last.transcript.messages.length;
 }
 
-function charsHeld({ last, writtenText }: Branch): number {
-	return lengthOf({ last }) + (writtenText ? writtenText.text.length + writtenText.written.length : 0);
+/** What a message takes beside its texts, in characters. */
+const charsOfMessage = 1_000;
+
+function charsHeld(branch: Branch): number {
+	const { last, writtenText } = branch;
+	const texts = lengthOf({ last }) + (writtenText ? writtenText.text.length + writtenText.written.length : 0);
+	return texts + charsOfMessage * messagesOf(branch);
 }
 
 /** A plan that is still made may decide on each result, by a placeholder and some names. */

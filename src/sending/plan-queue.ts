@@ -11,7 +11,7 @@ export type PlanQueue = ReturnType<typeof createPlanQueue>;
 
 /** Each waits for its archive at times, and holds its conversation. */
 const mostAtOnce = 4;
-const mostWaitingChars = 16_000_000;
+const mostWaitingChars = 8_000_000;
 
 /**
  * Plans one request of a branch at a time, and few at once of all branches. Of the requests that come meanwhile, the last is

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { applyPlan } from "../../src/conversation/apply.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/sending/editing.ts";
+import { createHistories } from "../../src/sending/histories.ts";
+import { resultKeys } from "../../src/sending/identity.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { early, memoryArchive } from "../proxy/played.ts";
 import { isMasked, requestOf, type Turn, turnsOf } from "../proxy/sessions.ts";
@@ -118,4 +122,21 @@ it.each([5, 6])("what has no room is decided later and said, and nothing sent is
 	}
 	expect(seen.some(({ small }) => small.some(isMasked))).toBe(true);
 	expect(reasons).toContain("busy");
+});
+
+it("counts what many short messages take beside their texts", () => {
+	const limits = { mostChars: 100_000, mostMarkBytes: 10_000_000, heldForMs: 60_000 };
+	const histories = createHistories({ now: () => 0, limits });
+	const transcriptOf = (index: number) => {
+		const { body } = requestOf("anthropic", turnsOf(5, 10), `Task ${index}.`);
+		return readConversation(JSON.parse(String(body)), undefined, ["anthropic-messages"]).transcript;
+	};
+	const branches = Array.from({ length: 100 }, (_, index) => {
+		const transcript = transcriptOf(index);
+		const keys = resultKeys(transcript, `${index}`);
+		return histories.keep(`${index}`, { transcript, paired: pairResults(transcript), keys }, undefined);
+	});
+	const held = branches.filter(({ last }) => last.kind === "history");
+	expect([held.length > 2, held.length < 12]).toEqual([true, true]);
+	expect(histories.continuedBy("0", transcriptOf(0))).toBe(branches[0]);
 });
