@@ -106,9 +106,9 @@ async function residentOf(
 			for (const [conversation, turns] of left) await ask(address, bodyOf(conversation, turns, chars));
 		};
 		await Promise.all(Array.from({ length: atOnce }, work));
-		const peak = peakResident(id);
+		// Plans go on after the last answer.
 		await setTimeout(restMs);
-		return [start, peak, memoryOf(id, "VmRSS")] as const;
+		return [start, peakResident(id), memoryOf(id, "VmRSS")] as const;
 	};
 	return withUpstream((origin) => withProxy(origin, flood, command));
 }
