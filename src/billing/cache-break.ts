@@ -128,17 +128,21 @@ function breakBetween(before: SeenRequest, now: SeenRequest, compared: Compariso
 	const setting = settingChange(before.settings, now.settings);
 	if (setting !== undefined) return lost("effort", setting);
 	const isHeadLost = compared.keepsHead && headTokens > 2 * leastTokens && read < headTokens / 2;
-	const message = isHeadLost ? undefined : messageChange(before, now, compared);
-	if (message && mayEndAt(message.place * scale)) return lost(message.cause, message.detail);
+	const message = messageChange(before, now, compared);
+	// What we sent otherwise is known to be new, however far the provider has read.
+	if (message && (message.cause === "masking" || (!isHeadLost && mayEndAt(message.place * scale))))
+		return lost(message.cause, isHeadLost ? `${message.detail}; ${headLost}` : message.detail);
 	// A provider that caches by itself may store a prompt late or in part: it has lost only what it had read before.
 	if (terms.caching !== "asked" && read >= before.usage.cacheRead) return undefined;
 	const what = isHeadLost
-		? "not even the tools and the system prompt were read"
+		? headLost
 		: compared.beginsTurn() && leavesReasoningOut(now.model)
 			? "the API leaves out the reasoning of earlier turns"
 			: "no change was seen before that";
 	return lost("unknown", `${whole(read)} of ${whole(again)} tokens were read; ${what}`);
 }
+
+const headLost = "not even the tools and the system prompt were read";
 
 /**
  * OpenAI leaves out the reasoning of earlier turns where a new one begins

@@ -88,9 +88,6 @@ export interface LiveStatus {
 	readonly conversations: readonly LiveConversation[];
 }
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
-const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
-
 /** By the number of decimals; to make one for each amount takes most of the time of an update. */
 const money = Array.from({ length: 7 }, (_, digits) => {
 	return new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -104,12 +101,26 @@ export function formatDollars(value: number): string {
 	return `${value < 0 && /[1-9]/.test(text) ? "−" : ""}$${text}`;
 }
 
+/** `8 %`; below one with a decimal. */
+export function formatPercent(share: number): string {
+	const percent = 100 * share;
+	return `${percent !== 0 && percent < 0.95 ? percent.toFixed(1) : Math.round(percent)} %`;
+}
+
+/** A bill over the one without edits, as `−16 %` or `+3 %`. */
+export function formatChange(ratio: number): string {
+	const size = formatPercent(Math.abs(1 - ratio));
+	return Number.parseFloat(size) === 0 ? "0 %" : `${ratio < 1 ? "−" : "+"}${size}`;
+}
+
 const dollarsOr = (value: number | null, unknown: string) => (value === null ? unknown : formatDollars(value));
 
 export interface Tile {
 	readonly name: string;
 	readonly value: string;
 	readonly detail: string;
+	/** Whether it costs more than without edits. */
+	readonly isLoss?: boolean;
 }
 
 /** The four large figures, the first two of what was saved. Sums of `docs/figures.md`: pings are a cost. */
@@ -120,13 +131,13 @@ export function tilesOf({ edited, held_out: heldOut, requests, kept_warm: pings 
 		{ name: "US dollars saved", ...savedDollars(edited, pings) },
 		{
 			name: "Tokens left out",
-			value: compact.format(edited.tokens_left_out),
+			value: formatCount(edited.tokens_left_out),
 			detail:
 				unedited === 0
 					? "none sent yet"
-					: `${percent.format(edited.tokens_left_out / unedited)} of ${formatCount(unedited)}`,
+					: `${formatPercent(edited.tokens_left_out / unedited)} of ${formatCount(unedited)}, counted in each request`,
 		},
-		{ name: "Billed × raw", ...billedRatio(edited, pings) },
+		{ name: "Input bill", ...inputBill(edited, pings) },
 		{
 			name: "Requests",
 			value: formatCount(all),
@@ -146,16 +157,16 @@ function savedDollars(sums: LiveSums, pings: LiveStatus["kept_warm"]): Omit<Tile
 	const paid = `paid ${formatDollars(usd + pings.usd)}${untold === 0 ? ` of ${formatDollars(usd + saved)}` : ""}`;
 	const after = pings.usd > 0 ? `, ${formatDollars(pings.usd)} of it for pings` : "";
 	const unknown = untold === 0 ? "" : `; unknown for ${counted(untold, "request")}`;
-	return { value: formatDollars(net), detail: `${paid}${after}${unknown}` };
+	return { value: formatDollars(net), detail: `${paid}${after}${unknown}`, isLoss: net < 0 };
 }
 
-function billedRatio(sums: LiveSums, pings: LiveStatus["kept_warm"]): Omit<Tile, "name"> {
+function inputBill(sums: LiveSums, pings: LiveStatus["kept_warm"]): Omit<Tile, "name"> {
 	const { requests, billed, untold_billed: untoldBilled, untold_requests: untold, billed_unedited: unedited } = sums;
 	if (requests === 0) return { value: "–", detail: "no request yet" };
 	if (unedited === null || unedited === 0) return { value: "unknown", detail: "the bill without edits is unknown" };
 	const own = billed - untoldBilled + pings.billed;
 	const detail = `${formatCount(own)} of ${formatCount(unedited)} input tokens${untold === 0 ? "" : `; unknown for ${counted(untold, "request")}`}`;
-	return { value: (own / unedited).toFixed(2), detail };
+	return { value: formatChange(own / unedited), detail, isLoss: own > unedited };
 }
 
 /** `claude · project`; the API where no program is known. */
@@ -213,7 +224,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a request got no new decisions. */
 export const reasonName = (reason: string): string => reasons[reason] ?? inWords(reason);
 
-/** The figures of the proxy as a whole, with their names: refusals, faults and pings, and the requests that no sum has. */
+/** What happened in the proxy as a whole, with its names: refusals, faults and pings, and the requests that no sum has. Empty if nothing did. */
 export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 	const {
 		requests,
@@ -232,21 +243,27 @@ export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 		count > 0 ? [`${inWords(kind)} ${formatCount(count)}`] : [],
 	);
 	const frozen = status.frozen_conversations;
-	const frozenText = frozen > 0 ? `; ${counted(frozen, "conversation")} left alone for a while` : "";
+	const sentAgain = [
+		...(requests.sent_again > 0 ? [formatCount(requests.sent_again)] : []),
+		...(frozen > 0 ? [`${counted(frozen, "conversation")} left alone for a while`] : []),
+	];
 	const heldText = `${counted(heldOut.requests, "request")} never edited, ${formatCount(heldOut.tokens_sent)} tokens, billed ${formatCount(heldOut.billed)}, ${dollarsOr(heldOut.usd, "dollars unknown")}`;
 	const passed = [
 		...(requests.passed > 0 ? [`${formatCount(requests.passed)} passed on unread`] : []),
 		...(requests.threads > 0 ? [`${formatCount(requests.threads)} of threads`] : []),
 		...(requests.failed > 0 ? [`${formatCount(requests.failed)} failed`] : []),
 	];
-	return [
-		["Without new decisions", undecidedText.join("; ") || "none"],
-		["Refused, sent again", `${requests.sent_again === 0 ? "none" : formatCount(requests.sent_again)}${frozenText}`],
-		["Faults", faultText.join(", ") || "none"],
-		...(unasked.requests > 0 ? [["Without cache_control", unaskedText(unasked)] as const] : []),
+	const texts: readonly (readonly [string, string])[] = [
+		["Without new decisions", undecidedText.join("; ")],
+		["Refused, sent again", sentAgain.join("; ")],
+		["Faults", faultText.join(", ")],
+		["Without cache_control", unasked.requests > 0 ? unaskedText(unasked) : ""],
 		["Pings", pingsText(pings)],
-		["Held out", heldOut.requests === 0 ? "none" : heldText],
-		["Other requests", passed.join(", ") || "none"],
+		["Held out", heldOut.requests === 0 ? "" : heldText],
+		["Other requests", passed.join(", ")],
+	];
+	return [
+		...texts.filter(([, text]) => text !== ""),
 		...row(
 			edited.uncached_requests,
 			"Priced without a cache",
@@ -271,12 +288,12 @@ function row(count: number, name: string, text: (requests: string) => string): [
 
 /** What a program pays more that does not ask for the cache of a Claude model. */
 export function unaskedText({ requests, billed, usd }: LiveStatus["unasked"]): string {
-	const cost = usd > 0 ? `$${usd.toFixed(2)}` : `${formatCount(billed)} tokens`;
+	const cost = usd > 0 ? formatDollars(usd) : `${formatCount(billed)} tokens`;
 	return `${counted(requests, "request")} without cache_control, which a Claude model needs to cache: ${cost} more than with it`;
 }
 
 function pingsText({ pings, billed, usd, failed }: LiveStatus["kept_warm"]): string {
-	if (pings + failed === 0) return "none";
+	if (pings + failed === 0) return "";
 	const failures = failed > 0 ? `, ${formatCount(failed)} failed` : "";
 	return `${counted(pings, "ping")} kept caches warm, billed ${formatCount(billed)}${usd > 0 ? `, ${formatDollars(usd)}` : ""}${failures}`;
 }
@@ -295,7 +312,7 @@ export function conversationRows(one: LiveConversation): (readonly [string, stri
 	return [
 		["US dollars", dollarsOr(one.usd, "unknown")],
 		["US dollars saved", saved],
-		["Billed × raw", one.ratio === null ? "unknown" : `${one.ratio.toFixed(2)}${told}`],
+		["Input bill", one.ratio === null ? "unknown" : `${formatChange(one.ratio)}${told}`],
 		["Tokens sent", formatCount(one.tokens_sent)],
 		["Tokens left out", formatCount(one.tokens_left_out)],
 		["Read from the cache", formatCount(one.cache_read_tokens)],

@@ -71,8 +71,8 @@ export async function livePage({
 </div>
 </section>
 </div>
-<section aria-labelledby="proxy-heading">
-<h2 id="proxy-heading">The proxy</h2>
+<section aria-labelledby="proxy-heading" id="proxy-section" hidden>
+<h2 id="proxy-heading">What else happened in the proxy</h2>
 <dl class="wide" id="proxy"></dl>
 </section>
 <section aria-labelledby="reading">
@@ -80,7 +80,8 @@ export async function livePage({
 <dl class="wide">
 <dt>Saved</dt><dd>US dollars of the requests as the programs sent them, less what was paid, by the catalogue prices of the models. The unedited requests were never sent: a provider’s invoice shows what was paid.</dd>
 <dt>Unedited</dt><dd>The tokens of the request as the program sent it, before results were masked or cut.</dd>
-<dt>Billed × raw</dt><dd>The bill of the input over that of the same requests unedited, with read and written cache at their prices. Pings are a cost. Below 1 is a saving.</dd>
+<dt>Left out</dt><dd>Tokens that a request goes without. A result that stays masked counts in each later request again, so sums over requests exceed what was masked.</dd>
+<dt>Input bill</dt><dd>The bill of the input against that of the same requests unedited, with read and written cache at their prices. Pings are a cost. Below zero is a saving.</dd>
 <dt>Masked, cut</dt><dd>An old result was replaced by one line, or a large one was shortened as it arrived. Its original stays readable.</dd>
 <dt>Unknown</dt><dd>The proxy does not have this figure, and does not guess it.</dd>
 </dl>

@@ -1,5 +1,5 @@
 import type { Pointing } from "../hosts/host.ts";
-import { formatDollars, unaskedText } from "../pages/live-data.ts";
+import { formatDollars, formatPercent, unaskedText } from "../pages/live-data.ts";
 import { counted, formatCount } from "../pages/replay-data.ts";
 import { frozenText, keptWarmText, undecidedText, unknownUsageText } from "./ledger-text.ts";
 import type { Failure, ProxyTotals } from "./totals.ts";
@@ -68,7 +68,8 @@ function savingText(totals: ProxyTotals): string {
 	if (shownAs(net) === 0) return `saved nothing${cost} in ${where}: ${notYetPaid}`;
 	if (net < 0) return `cost ${formatDollars(-net)} more than without edits in ${where}: ${notYetPaid}`;
 	const whole = usd + usdSaved;
-	const share = usdUntoldRequests === 0 && whole > 0 ? ` of ${formatDollars(whole)} (${percentOf(net / whole)})` : "";
+	const share =
+		usdUntoldRequests === 0 && whole > 0 ? ` of ${formatDollars(whole)} (${formatPercent(net / whole)})` : "";
 	return `saved ${formatDollars(net)}${share} in ${where}`;
 }
 
@@ -77,8 +78,8 @@ const notYetPaid = "an edit makes the provider read what follows once more, and 
 function savedOfBill({ billed, untoldBilled, billedUnedited, keptWarm }: ProxyTotals): string {
 	const saved = 1 - (billed - untoldBilled + keptWarm.billed) / billedUnedited;
 	return saved < 0
-		? `cost ${percentOf(-saved)} more input than without edits`
-		: `saved ${percentOf(saved)} of the input bill`;
+		? `cost ${formatPercent(-saved)} more input than without edits`
+		: `saved ${formatPercent(saved)} of the input bill`;
 }
 
 function whyNothing({ requests, undecided }: ProxyTotals): string {
@@ -87,11 +88,6 @@ function whyNothing({ requests, undecided }: ProxyTotals): string {
 }
 
 const shownAs = (usd: number): number => Math.round(usd * 10_000);
-
-function percentOf(share: number): string {
-	const percent = 100 * share;
-	return `${percent < 1 ? percent.toFixed(1) : Math.round(percent)} %`;
-}
 
 /** What kept the figures from being better. */
 function reservations(totals: ProxyTotals): string[] {

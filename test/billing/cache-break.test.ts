@@ -167,10 +167,11 @@ describe("the cache of a conversation", () => {
 		const tools = { head: { ...head, tools: [] } };
 		expect(compare(seenOf(22, { head: "other" }, tools), all(10))?.cause).toBe("unknown");
 		// Not even the tools were read.
-		expect(compare(seenOf(22, { masked: 7 }), 0)).toMatchObject({
-			cause: "unknown",
-			detail: expect.stringContaining("not even the tools and the system prompt"),
-		});
+		const whole = { detail: expect.stringContaining("not even the tools and the system prompt") };
+		expect(compare(seenOf(22), 0)).toMatchObject({ cause: "unknown", ...whole });
+		// A masking of ours is a cause all the same.
+		expect(compare(seenOf(22, { masked: 7 }), 0)).toMatchObject({ cause: "masking", ...whole });
+		expect(compare(seenOf(22, { masked: 2 }), all(9))?.cause).toBe("masking");
 		// Without a breakpoint of their own they are lost with the messages.
 		expect(compare(seenOf(22, { masked: 7 }), 0, { keepsHead: false })?.cause).toBe("masking");
 		expect(compare(seenOf(22), headTokens)?.cause).toBe("unknown");

@@ -3,6 +3,7 @@ import {
 	breakInWords,
 	conversationRows,
 	editsInWords,
+	formatChange,
 	formatDollars,
 	marksOf,
 	nameOf,
@@ -22,8 +23,13 @@ describe("the large figures", () => {
 			`paid ${formatDollars(usd + 0.018)} of ${formatDollars(usd + saved)}, $0.02 of it for pings`,
 		);
 		const all = one.tokens_sent + one.tokens_left_out;
-		expect(tiles[1]?.detail).toBe(`${Math.round((100 * one.tokens_left_out) / all)}% of ${all.toLocaleString("en")}`);
-		expect(tiles[2]?.value).toBe(((one.billed + 6_018) / (one.billed_unedited as number)).toFixed(2));
+		expect(tiles[1]?.detail).toBe(
+			`${Math.round((100 * one.tokens_left_out) / all)} % of ${all.toLocaleString("en")}, counted in each request`,
+		);
+		expect(tiles[2]).toMatchObject({
+			name: "Input bill",
+			value: formatChange((one.billed + 6_018) / (one.billed_unedited as number)),
+		});
 		expect(tiles[3]).toEqual({ name: "Requests", value: "24", detail: "21 edited" });
 	});
 
@@ -57,6 +63,29 @@ it.each([
 	expect(formatDollars(value)).toBe(text);
 });
 
+it.each([
+	[0.84, "−16 %"],
+	[1.031, "+3 %"],
+	[0.9963, "−0.4 %"],
+	[0.9999, "0 %"],
+	[1, "0 %"],
+	[0.001, "−100 %"],
+])("a bill of %f × the one without edits is %s", (ratio, text) => {
+	expect(formatChange(ratio)).toBe(text);
+});
+
+it("the figures of a proxy in which nothing else happened are none", () => {
+	const calm = {
+		faults: {},
+		undecided: {},
+		frozen_conversations: 0,
+		kept_warm: { pings: 0, billed: 0, usd: 0, failed: 0 },
+	};
+	const { requests } = liveStatus([liveConversation(3)]);
+	const none = { ...requests, sent_again: 0, passed: 0, threads: 0, failed: 0 };
+	expect(proxyRows(liveStatus([liveConversation(3)], { ...calm, requests: none }))).toEqual([]);
+});
+
 describe("a conversation", () => {
 	it("is named by its program and folder, or its API", () => {
 		expect(nameOf(liveConversation(1))).toBe("claude · webshop");
@@ -65,7 +94,7 @@ describe("a conversation", () => {
 
 	it("does not show unknown dollars as none", () => {
 		const rows = new Map(conversationRows(liveConversation(3, { usd: null, usd_saved: null, ratio: null })));
-		expect([rows.get("US dollars"), rows.get("US dollars saved"), rows.get("Billed × raw")]).toEqual([
+		expect([rows.get("US dollars"), rows.get("US dollars saved"), rows.get("Input bill")]).toEqual([
 			"unknown",
 			"unknown",
 			"unknown",
@@ -92,7 +121,7 @@ it("the figures of the proxy name the causes of a small saving", () => {
 	expect(rows.get("Refused, sent again")).toBe("1; 1 conversation left alone for a while");
 	expect(rows.get("Faults")).toBe("encoding 1");
 	expect(rows.get("Pings")).toBe("2 pings kept caches warm, billed 6,018, $0.02");
-	expect(rows.get("Held out")).toBe("none");
+	expect(rows.has("Held out")).toBe(false);
 	expect(rows.get("Other requests")).toBe("3 passed on unread");
 });
 

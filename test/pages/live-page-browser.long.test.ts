@@ -41,7 +41,7 @@ async function open(status: LiveStatus, showing: Partial<Parameters<typeof visit
 
 describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 	it.each([
-		[360, "dark"],
+		[390, "dark"],
 		[1600, "light"],
 	] as const)("is drawn, accessible, and asks its server alone at %s px, %s", async (width, scheme) => {
 		const { page, requests, complaints, served, pass } = await open(liveStatus([one, other]), { width, scheme });
@@ -52,6 +52,8 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		await expect.poll(() => page.locator("table").count(), patience).toBe(5);
 		expect(await violations(page)).toEqual([]);
 		expect(await scrollsSideways(page)).toBe(false);
+		const breaks = page.locator("#breaks .scrolls");
+		expect(await breaks.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
 		await pass();
 		await expect.poll(() => served.asked.length, patience).toBeGreaterThan(2);
 		expect([...new Set(requests)]).toEqual([served.url, new URL("status?conversation=", served.url).href]);
@@ -151,10 +153,12 @@ describe.skipIf(!hasBrowser)("the live page, in a browser", () => {
 		expect(await text("#readout")).toMatch(/^Request 2,500 of 2,500/);
 		const [plot] = await paintedPlots(page);
 		expect(plot?.painted).toBeGreaterThan(500);
+		expect(await text("#points summary")).toBe("Tokens and bill of each request: the latest 2,000 of 2,500");
+		expect(await text("#results summary")).toMatch(/^Each result, with its original: \d+$/);
 		await page.locator("#points summary").click();
 		const rows = page.locator("#points tbody tr");
 		await expect.poll(() => rows.count(), patience).toBe(200);
-		await page.getByRole("button", { name: "Show all 2,000" }).click();
+		await page.getByRole("button", { name: "Show 1,800 more" }).click();
 		await expect.poll(() => rows.count(), patience).toBe(2_000);
 		expect(await rows.last().locator("th").textContent()).toBe("501");
 	});

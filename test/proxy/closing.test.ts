@@ -64,10 +64,10 @@ describe("the closing line", () => {
 
 	it("says why nothing was saved, and where the figures are", async () => {
 		expect(await closingAfter([request, request])).toMatch(
-			/^saved nothing in 2 requests: no result was old or large enough for an edit to pay, [\d,]+ tokens sent, 0 left out; see palimpsest stats$/,
+			/^saved nothing(?: of \$[\d.]+)? in 2 requests: no result was old or large enough for an edit to pay, [\d,]+ tokens sent, 0 left out; see palimpsest stats$/,
 		);
 		expect(await closingAfter([request], { options: { holdout: 1 } })).toMatch(
-			/^saved nothing in 1 request: no request got new decisions, .*, 1 request without new decisions \(held out: 1\); see/,
+			/^saved nothing(?: of \$[\d.]+)? in 1 request: no request got new decisions, .*, 1 request without new decisions \(held out: 1\); see/,
 		);
 	});
 

@@ -6,6 +6,8 @@ import { element, tableRegion } from "./elements.js";
  * @typedef {string | { readonly text: string, readonly href: string } | { readonly text: string, readonly detail: string, readonly isChosen: boolean, readonly choose: () => void }} Cell
  */
 
+const roles = Object.entries({ table: "table", thead: "rowgroup", "thead tr": "row", tbody: "rowgroup" });
+
 /**
  * A table whose rows are updated in place: what has the focus keeps it, and nothing scrolls.
  *
@@ -15,6 +17,8 @@ import { element, tableRegion } from "./elements.js";
 export function liveTable(container, { caption, headings, className = "figures live" }) {
 	const region = tableRegion({ caption, label: caption, className, headings, rows: [] });
 	const body = /** @type {HTMLElement} */ (region.querySelector("tbody"));
+	for (const [selector, role] of roles) region.querySelector(selector)?.setAttribute("role", role);
+	for (const heading of region.querySelectorAll("thead th")) heading.setAttribute("role", "columnheader");
 	container.append(region);
 	/** @type {Map<string, { row: HTMLTableRowElement, cells: HTMLElement[], texts: readonly unknown[] }>} */
 	let known = new Map();
@@ -27,7 +31,7 @@ export function liveTable(container, { caption, headings, className = "figures l
 			/** @type {Element | null} */
 			let place = body.firstElementChild;
 			for (const { key, cells } of rows) {
-				const made = known.get(key) ?? newRow(cells.length);
+				const made = known.get(key) ?? newRow(headings);
 				known.delete(key);
 				next.set(key, made);
 				cells.forEach((cell, index) => {
@@ -44,12 +48,18 @@ export function liveTable(container, { caption, headings, className = "figures l
 	};
 }
 
-/** @param {number} columns */
-function newRow(columns) {
-	const cells = Array.from({ length: columns }, (_, index) =>
-		index === 0 ? element("th", { scope: "row" }) : element("td"),
+/**
+ * The roles stay where a narrow page shows rows as blocks, with the headings beside the cells.
+ *
+ * @param {readonly string[]} headings
+ */
+function newRow(headings) {
+	const cells = headings.map((heading, index) =>
+		index === 0
+			? element("th", { scope: "row", role: "rowheader", "data-label": heading })
+			: element("td", { role: "cell", "data-label": heading }),
 	);
-	return { row: element("tr", {}, cells), cells, texts: /** @type {readonly unknown[]} */ ([]) };
+	return { row: element("tr", { role: "row" }, cells), cells, texts: /** @type {readonly unknown[]} */ ([]) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import {
 	conversationRows,
 	detailedOf,
+	formatChange,
 	formatDollars,
 	inWords,
 	nameOf,
@@ -46,7 +47,7 @@ const table = {
 	}),
 	conversations: liveTable(byId("conversations"), {
 		caption: "Conversations, the latest first",
-		headings: ["Conversation", "Last", "Requests", "Tokens sent", "Left out", "Billed × raw", "US dollars", "Saved"],
+		headings: ["Conversation", "Last", "Requests", "Tokens sent", "Left out", "Input bill", "US dollars", "Saved"],
 	}),
 };
 const folded = [
@@ -54,6 +55,7 @@ const folded = [
 		caption: "Requests, the latest first",
 		headings: ["Request", "Sent", "Left out", "Billed", "Billed unedited"],
 		items: ({ points }) => points,
+		allOf: ({ requests }) => requests,
 		rowOf: ([sent, leftOut, billed, unedited], index, { first_point: first }) => ({
 			key: String(first + index),
 			cells: [
@@ -184,7 +186,9 @@ function show() {
 	byId("empty").hidden = !isEmpty;
 	byId("filled").hidden = isEmpty;
 	showTiles();
-	showRows(byId("proxy"), proxyRows(status));
+	const rows = proxyRows(status);
+	byId("proxy-section").hidden = rows.length === 0;
+	showRows(byId("proxy"), rows);
 	if (isEmpty) return;
 	showOptions();
 	const one = detailedOf(status);
@@ -205,13 +209,12 @@ function show() {
 
 function showTiles() {
 	const tiles = byId("tiles");
-	tilesOf(status).forEach(({ name, value, detail }, index) => {
+	tilesOf(status).forEach(({ name, value, detail, isLoss = false }, index) => {
 		const tile =
 			tiles.children[index] ??
 			tiles.appendChild(
 				element("div", {}, [element("dt"), element("dd", { class: "value" }), element("dd", { class: "note" })]),
 			);
-		const isLoss = value.startsWith("−");
 		tile.setAttribute("data-tone", value === "unknown" || value === "–" ? "unknown" : isLoss ? "loss" : "known");
 		[name, value, detail].forEach((text, place) => {
 			const part = tile.children[place];
@@ -307,7 +310,7 @@ function showConversations(chosen) {
 	const { conversations } = status;
 	setText(
 		byId("conversations-lead"),
-		`${counted(conversations.length, "conversation")}. Choose one to see its requests.`,
+		`${counted(conversations.length, "conversation")}. Choose one to see its requests. Tokens left out count in each request that goes without them.`,
 	);
 	table.conversations.show(
 		conversations.map((one) => ({
@@ -323,7 +326,7 @@ function showConversations(chosen) {
 				formatCount(one.requests),
 				formatCount(one.tokens_sent),
 				formatCount(one.tokens_left_out),
-				one.ratio === null ? "unknown" : one.ratio.toFixed(2),
+				one.ratio === null ? "unknown" : formatChange(one.ratio),
 				one.usd === null ? "unknown" : formatDollars(one.usd),
 				one.usd_saved === null ? "unknown" : formatDollars(one.usd_saved),
 			],
@@ -332,7 +335,8 @@ function showConversations(chosen) {
 }
 
 /**
- * A table that is made once its `details` is opened, and updated while that is open. The latest items come first.
+ * A table that is made once its `details` is opened, and updated while that is open. Its summary says how many items there are, of
+ * how many if the page has the latest alone. These come first.
  *
  * @template Item
  * @param {string} id
@@ -341,21 +345,29 @@ function showConversations(chosen) {
  *   headings: readonly string[],
  *   className?: string,
  *   items: (one: LiveConversation) => readonly Item[],
+ *   allOf?: (one: LiveConversation) => number,
  *   rowOf: (item: Item, index: number, one: LiveConversation) => { key: string, cells: readonly Cell[] },
  * }} about
  */
-function foldedTable(id, { items, rowOf, ...about }) {
+function foldedTable(id, { items, allOf, rowOf, ...about }) {
 	/** @type {HTMLDetailsElement} */
 	const details = byId(id);
+	const summary = details.querySelector("summary");
+	const title = summary?.textContent ?? "";
 	const more = element("button", { type: "button", class: "more" });
 	let most = mostRows;
 	/** @type {ReturnType<typeof liveTable> | undefined} */
 	let made;
 	const show = () => {
 		const one = shown;
-		if (!details.open || one === undefined) return;
-		made ??= liveTable(details, about);
+		if (one === undefined) return;
 		const all = items(one);
+		const known = allOf?.(one) ?? all.length;
+		const listed =
+			known > all.length ? `the latest ${formatCount(all.length)} of ${formatCount(known)}` : formatCount(known);
+		if (summary) setText(summary, `${title}: ${listed}`);
+		if (!details.open) return;
+		made ??= liveTable(details, about);
 		const from = Math.max(0, all.length - most);
 		made.show(
 			all
@@ -363,7 +375,7 @@ function foldedTable(id, { items, rowOf, ...about }) {
 				.map((item, index) => rowOf(item, from + index, one))
 				.reverse(),
 		);
-		setText(more, `Show all ${formatCount(all.length)}`);
+		setText(more, `Show ${formatCount(from)} more`);
 		if (from === 0) more.remove();
 		else if (more.parentNode === null) details.append(more);
 	};
