@@ -7,9 +7,10 @@ import { PalimpsestError } from "../errors.ts";
 import { readRegularFile } from "../files/access.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
 import { enteredHooks, hookTarget, pluginModule } from "../hosts/hooks.ts";
-import { hookHosts, serverHosts } from "../hosts/hosts.ts";
-import { hostStates } from "../hosts/install.ts";
+import { hookHosts, ownPluginHosts, serverHosts } from "../hosts/hosts.ts";
+import { hasOwnPlugin, hostStates } from "../hosts/install.ts";
 import { parseAddress } from "../http/address.ts";
+import { settingsProblem } from "../json-text/settings.ts";
 import { counted } from "../operations/window-words.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { describePolicy } from "../policy/reference.ts";
@@ -199,28 +200,48 @@ async function checkGateways(present: readonly PresentHost[]): Promise<readonly 
 async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
 	const name = "hosts";
 	const problemOf = oncePerStart();
-	const servers = present.map(({ host, state, entry }) => {
-		return {
-			part: host,
-			start: entryStart(entry),
-			otherwise: state === "installed" ? "installed, not started" : state,
-		};
+	const plugins = await installedPlugins();
+	const servers = present.flatMap(({ host, state, entry, file, problem, servers }): EnteredPart[] => {
+		// Neither is without us.
+		const isReached = plugins.includes(host) || servers.some(({ kind }) => kind === "gateway");
+		if (state === "not installed" && isReached) return [];
+		const otherwise = state === "installed" ? "installed, not started" : state;
+		return [{ part: host, start: entryStart(entry), otherwise, unreadable: problem && `${file}: ${problem}` }];
 	});
+	const others = [...servers, ...(await hookStarts())];
 	const found = await Promise.all(
-		[...servers, ...(await hookStarts())].map(async ({ part, start, otherwise }) => {
+		others.map(async ({ part, start, otherwise, unreadable }) => {
+			if (unreadable !== undefined) return { part, unreadable, state: `unreadable, ${unreadable}` };
 			if (start === undefined) return { part, state: otherwise };
 			const problem = await problemOf(start);
 			return { part, problem, state: problem === undefined ? "installed" : `fails (${problem})` };
 		}),
 	);
-	const text = found.map(({ part, state }) => `${part}: ${state}`).join(", ");
+	const ofPlugins = plugins.map((host) => ({ part: `${host} plugin of its own`, state: "installed" }));
+	const text = [...found, ...ofPlugins].map(({ part, state }) => `${part}: ${state}`).join(", ");
+	if (found.some((one) => one.unreadable !== undefined))
+		return {
+			name,
+			state: "failed",
+			found: text,
+			advice: "Correct the file at that place; its program cannot read it either.",
+		};
 	const broken = found.find(({ problem }) => problem !== undefined)?.part;
 	if (broken !== undefined) {
 		const [host, kind] = broken.split(" ");
 		const advice = `palimpsest ${kind === "hook" ? "hook install" : "install"} ${host} adds a command that starts.`;
 		return { name, state: "failed", found: text, advice };
 	}
-	if (found.some(({ state }) => state.startsWith("installed"))) return { name, state: "ok", found: text };
+	const twice = plugins.find((host) =>
+		found.some(({ part, state }) => part.split(" ")[0] === host && /^inst/.test(state)),
+	);
+	if (twice !== undefined) {
+		const advice = `${twice} has our plugin and a second entry of ours: palimpsest uninstall ${twice}, or palimpsest hook uninstall ${twice}, takes that out.`;
+		return { name, state: "warning", found: text, advice };
+	}
+	const isReached = present.some(({ servers }) => servers.some(({ kind }) => kind === "gateway"));
+	if (plugins.length > 0 || isReached || found.some(({ state }) => state.startsWith("installed")))
+		return { name, state: "ok", found: text || "the gateway alone" };
 	const advice = `palimpsest install ${present[0]?.host ?? "HOST"} adds the server; palimpsest install lists the hosts.`;
 	return { name, state: "warning", found: text || "no host configuration was found", advice };
 }
@@ -240,6 +261,15 @@ interface EnteredPart {
 	readonly part: string;
 	readonly start: EnteredStart | undefined;
 	readonly otherwise: string;
+	/** The file and what is wrong in it. */
+	readonly unreadable?: string | undefined;
+}
+
+/** The hosts that have installed our plugin themselves. */
+async function installedPlugins(): Promise<readonly string[]> {
+	const where = { platform: process.platform, environment: process.env, homeFolder: homedir() };
+	const found = ownPluginHosts.map(async (host) => ((await hasOwnPlugin(host, where)) ? [host.name] : []));
+	return (await Promise.all(found)).flat();
 }
 
 const mostSettingsBytes = 10_000_000;
@@ -259,10 +289,9 @@ async function hookStarts(): Promise<readonly EnteredPart[]> {
 		try {
 			const lines = enteredHooks(text, target);
 			return lines.map((line) => ({ part: `${name} hook`, start: { kind: "hook", line }, otherwise }));
-		} catch {
-			return text.includes(` hook ${name}`)
-				? [{ part: `${name} hook`, start: undefined, otherwise: "unreadable" }]
-				: [];
+		} catch (error) {
+			const unreadable = `${target.file}: ${settingsProblem(error as Error)}`;
+			return [{ part: `${name} hook`, start: undefined, otherwise, unreadable }];
 		}
 	});
 	return (await Promise.all(parts)).flat();

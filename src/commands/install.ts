@@ -7,11 +7,12 @@ import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
 import { hookTarget, withHook, withoutHook } from "../hosts/hooks.ts";
 import type { HookHost, PluginHost, ServerHost } from "../hosts/host.ts";
-import { hookHosts, pluginHosts, serverHosts } from "../hosts/hosts.ts";
+import { hookHosts, ownPluginHosts, pluginHosts, serverHosts } from "../hosts/hosts.ts";
 import {
 	carryOutChange,
 	enterServer,
 	entryByHand,
+	hasOwnPlugin,
 	hostStates,
 	isWritable,
 	planChange,
@@ -47,13 +48,16 @@ export async function install(name: string | undefined, options: InstallOptions)
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
 	checkLocale(locale);
 	const plugin = pluginHosts.find((host) => host.name === name);
-	if (plugin && (await changeHook(plugin, options, { change: withHook, done: "installed the plugin" })))
-		say(`Start ${name} again.`);
+	if (plugin && !(await isBrought(name, "hook", options))) {
+		const how = { change: withHook, done: "installed the plugin" } as const;
+		if (await changeHook(plugin, options, how)) say(`Start ${name} again.`);
+	}
 	if (isOnlyPlugin(plugin)) return;
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	if (options.archive !== undefined && !options.dryRun) {
 		await saveAddressOf({ archive: options.archive, namespace: "default" });
 	}
+	if (await isBrought(name, "server", options)) return;
 	const { platform } = process;
 	const tools = options.tools === undefined ? undefined : await offeredTools(options.tools);
 	const command = options.local || isCheckout() ? enteredCommand() : undefined;
@@ -135,6 +139,16 @@ async function changeStatusLine(
 	await changeFiles({ files: [hookTarget(hookHost(name), choices).file], dryRun, ...how });
 }
 
+/** Says so, and how to change that, where the host has our plugin, which brings the same. A second one would run twice. */
+async function isBrought(name: string, what: "server" | "hook", options: InstallOptions): Promise<boolean> {
+	const own = await bringing(name, what, options);
+	if (!own) return false;
+	say(
+		`${own.title} has our plugin, which brings the ${what}: nothing to install. Take it out first by ${own.removedBy}`,
+	);
+	return true;
+}
+
 interface HookInstallOptions extends Pick<InstallOptions, "project" | "dryRun" | "locale"> {
 	readonly maxChars?: number;
 }
@@ -142,6 +156,7 @@ interface HookInstallOptions extends Pick<InstallOptions, "project" | "dryRun" |
 /** `palimpsest hook install HOST` */
 export async function installHook(name: string, options: HookInstallOptions): Promise<void> {
 	const host = hookHost(name);
+	if (await isBrought(name, "hook", options)) return;
 	const isNew = await changeHook(host, options, { change: withHook, done: "installed" });
 	if (isNew && host.kind === "command" && host.afterwards !== undefined) say(host.afterwards);
 }
@@ -224,7 +239,9 @@ function withoutWordsOf(before: string, lines: string): string {
 async function list(options: InstallOptions): Promise<void> {
 	const width = Math.max(...serverHosts.map(({ name }) => name.length));
 	for (const host of serverHosts) {
-		for (const { file, state, servers } of await hostStates(host, surroundings(options))) {
+		const own = await bringing(host.name, "server", options);
+		for (const { file, state: found, servers } of await hostStates(host, surroundings(options))) {
+			const state = own && found !== "installed" ? "plugin" : found;
 			const wrapped = servers.filter(({ kind }) => kind === "gateway").map((one) => shownName(one.name));
 			const behind = wrapped.length === 0 ? "" : `  behind the gateway: ${wrapped.join(", ")}`;
 			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}${behind}\n`);
@@ -236,6 +253,12 @@ async function list(options: InstallOptions): Promise<void> {
 		show(`${name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(plugin)}\n`);
 	}
 	say("palimpsest install HOST [--project] [--dry-run] adds the server to a host");
+}
+
+/** The plugin of ours that a host has installed itself, if it brings this. */
+async function bringing(name: string, what: "server" | "hook", options: InstallOptions) {
+	const own = ownPluginHosts.find((host) => host.name === name && host.brings.includes(what));
+	return own && (await hasOwnPlugin(own, surroundings(options))) ? own : undefined;
 }
 
 /** The hosts that have no MCP. */

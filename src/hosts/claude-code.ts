@@ -1,11 +1,12 @@
 import path from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
+import { readSettings } from "../json-text/settings.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import { fillTemplate } from "../masking/template.ts";
 import { pointClaudeCode, settingsFolderOf } from "./claude-code-address.ts";
 import { type HookContext, readToolEvent, shortenBlocks, type ToolEvent } from "./hook-answers.ts";
-import { type Host, ofProject, typedEntry, usualServer } from "./host.ts";
+import { type Host, isOurPlugin, ofProject, typedEntry, usualServer } from "./host.ts";
 import { lastText, replaceUsage } from "./session-usage.ts";
 
 export const claudeCode: Host = {
@@ -36,6 +37,16 @@ export const claudeCode: Host = {
 			const keepsWords = { event: "SessionStart", matcher: "compact", hook };
 			return { kind: "entries", file: path.join(folder, "settings.json"), entries: [shortens, keepsWords] };
 		},
+	},
+	ownPlugin: {
+		// Source: https://code.claude.com/docs/en/plugins-reference.
+		file: (where) => path.join(settingsFolderOf(where), "settings.json"),
+		isOn: (text) =>
+			Object.entries(objectOf(readSettings(text).enabledPlugins)).some(
+				([name, on]) => isOurPlugin(name) && on === true,
+			),
+		brings: ["server", "hook"],
+		removedBy: "claude plugin uninstall palimpsest@palimpsest",
 	},
 	launch: {
 		command: "claude",

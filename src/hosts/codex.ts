@@ -4,8 +4,9 @@ import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { ownFolder, point } from "./codex-address.ts";
 import { type HookContext, readToolEvent, type ToolEvent } from "./hook-answers.ts";
-import { type Host, ofProject, usualServer } from "./host.ts";
+import { type Host, isOurPlugin, ofProject, usualServer } from "./host.ts";
 import { outputIn, type Place, replaceUsage } from "./session-usage.ts";
+import { readToml } from "./toml.ts";
 
 export const codex: Host = {
 	name: "codex",
@@ -32,6 +33,16 @@ export const codex: Host = {
 			return { kind: "entries", file: path.join(folder, "hooks.json"), entries: [entry] };
 		},
 		afterwards: "Codex runs no hook before you trust it: open /hooks there.",
+	},
+	ownPlugin: {
+		// Source: https://developers.openai.com/codex/plugins.
+		file: (where) => path.join(ownFolder(where), "config.toml"),
+		isOn: (text) =>
+			Object.entries(objectOf(readToml(text, "it is not valid TOML").plugins)).some(
+				([name, plugin]) => isOurPlugin(name) && objectOf(plugin).enabled !== false,
+			),
+		brings: ["server", "hook"],
+		removedBy: "codex plugin remove palimpsest@palimpsest",
 	},
 	launch: {
 		command: "codex",

@@ -12,6 +12,8 @@ export interface Host {
 	readonly server?: ServerSettings;
 	/** It gives us outputs on arrival. */
 	readonly hook?: CommandHook | Plugin;
+	/** It installs our plugin itself. */
+	readonly ownPlugin?: OwnPlugin;
 	/** It sends its requests to another address. */
 	readonly launch?: Launch;
 	/** It resumes a session that we wrote. */
@@ -114,6 +116,20 @@ export function byPlatform(onWindows: readonly string[], elsewhere: readonly str
 
 /** The folder of VS Code, also for its extensions. */
 export const codeFolder = (where: HostSurroundings) => path.join(settingsFolder(where), "Code", "User");
+
+/** Our plugin, as a host's own command installs it. */
+export interface OwnPlugin {
+	/** Of the user; it says whether the plugin is there. */
+	readonly file: (where: HostSurroundings) => string;
+	/** Throws `invalid_json`. */
+	readonly isOn: (text: string) => boolean;
+	readonly brings: readonly ("server" | "hook")[];
+	/** The command that takes it out. */
+	readonly removedBy: string;
+}
+
+/** The name of a plugin in a marketplace has that of the marketplace behind it. */
+export const isOurPlugin = (name: string): boolean => name.startsWith("palimpsest@");
 
 // ---- Outputs on arrival ----
 

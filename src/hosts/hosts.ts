@@ -11,7 +11,7 @@ import { claudeDesktop, cursor, jetbrains, vscode, windsurf, zed } from "./entry
 import { geminiCli } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
 import { grokCli } from "./grok-cli.ts";
-import type { CommandHookHost, HookHost, Host, LaunchedProgram, PluginHost, ServerHost } from "./host.ts";
+import type { CommandHookHost, HookHost, Host, LaunchedProgram, OwnPlugin, PluginHost, ServerHost } from "./host.ts";
 import { kilo } from "./kilo.ts";
 import { kimiCode } from "./kimi-code.ts";
 import { opencode } from "./opencode.ts";
@@ -63,6 +63,11 @@ export const commandHookHosts: readonly CommandHookHost[] = hookHosts.flatMap((h
 );
 
 export const pluginHosts: readonly PluginHost[] = hookHosts.flatMap((host) => (host.kind === "plugin" ? [host] : []));
+
+/** The hosts that can install our plugin themselves. */
+export const ownPluginHosts: readonly (Pick<Host, "name" | "title"> & OwnPlugin)[] = hosts.flatMap(
+	({ name, title, ownPlugin }) => (ownPlugin ? [{ name, title, ...ownPlugin }] : []),
+);
 
 /** The programs that `palimpsest launch` can start, by the names of their commands. */
 export const launchedPrograms: readonly LaunchedProgram[] = hosts.flatMap(({ title, launch }) =>

@@ -7,10 +7,17 @@ import { stringify } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readRegularFile, writeNewFile } from "../files/access.ts";
-import { enterJson, entryInJson, refusedSettings, removeFromJson, withValue } from "../json-text/settings.ts";
+import {
+	enterJson,
+	entryInJson,
+	refusedSettings,
+	removeFromJson,
+	settingsProblem,
+	withValue,
+} from "../json-text/settings.ts";
 import { valueAt } from "../policy/errors.ts";
 import { type EnteredServer, enteredServers } from "./gateway-entries.ts";
-import type { HostSurroundings, ServerHost, ServerStart, WritableHost } from "./host.ts";
+import type { HostSurroundings, OwnPlugin, ServerHost, ServerStart, WritableHost } from "./host.ts";
 import { comparable, readToml } from "./toml.ts";
 
 export function isWritable(host: ServerHost): host is WritableHost {
@@ -60,6 +67,8 @@ export function presentFiles(host: ServerHost, where: HostSurroundings): readonl
 interface HostState {
 	readonly file: string;
 	readonly state: "installed" | "not installed" | "no file" | "unreadable";
+	/** What is wrong with an unreadable file. */
+	readonly problem?: string;
 	/** As the host has it; `undefined` in a file that is not read (YAML). */
 	readonly entry?: unknown;
 	readonly servers: readonly EnteredServer[];
@@ -77,8 +86,18 @@ async function findState(host: ServerHost, file: string): Promise<Omit<HostState
 		const entry = serverEntry(text, host);
 		const servers = enteredServers(text, host);
 		return entry === undefined ? { state: "not installed", servers } : { state: "installed", entry, servers };
+	} catch (error) {
+		return { state: "unreadable", problem: settingsProblem(error as Error), servers: [] };
+	}
+}
+
+/** Whether the host has installed our plugin itself. A file that cannot be read says nothing. */
+export async function hasOwnPlugin({ file, isOn }: OwnPlugin, where: HostSurroundings): Promise<boolean> {
+	try {
+		const text = (await readIfThere(file(where)))?.toString("utf8").replace(/^\uFEFF/, "");
+		return text !== undefined && isOn(text);
 	} catch {
-		return { state: "unreadable", servers: [] };
+		return false;
 	}
 }
 

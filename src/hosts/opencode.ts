@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import type { ValueEdit } from "../json-text/edit.ts";
+import { readSettings } from "../json-text/settings.ts";
 import { listOf, objectOf, sha256Of, stringAt } from "../json-text/value.ts";
 import { laidOver, nothingSet, textAt, versioned, withVersionOf } from "./base-url.ts";
 import {
@@ -52,6 +53,13 @@ export const opencode: Host = {
 	setup: async (context) => (await import(plugin)).default.setup(context, options),
 };
 `,
+	},
+	ownPlugin: {
+		// Source: https://opencode.ai/docs/plugins.
+		file: (where) => path.join(ownFolder(where), "opencode.json"),
+		isOn: (text) => listOf(readSettings(text).plugin).some((one) => /^palimpsest-mcp(?:@|$)/.test(String(one))),
+		brings: ["hook"],
+		removedBy: "taking palimpsest-mcp out of `plugin`",
 	},
 	launch: { command: "opencode", point, headless: (prompt) => ["run", prompt] },
 	session: {

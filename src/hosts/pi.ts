@@ -1,6 +1,7 @@
 import path from "node:path";
 import { isJsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
+import { readSettings } from "../json-text/settings.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { nothingSet, providers, textAt, versioned, withVersionOf } from "./base-url.ts";
 import type { Host, HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
@@ -21,6 +22,16 @@ export const pi: Host = {
 		},
 		module: "pi-extension.js",
 		code: "export default async (pi) => (await import(plugin)).default(pi, options);\n",
+	},
+	ownPlugin: {
+		// Source: docs/packages.md of `@earendil-works/pi-coding-agent`. A package is a name, or an object with it.
+		file: (where) => path.join(ownFolder(where), "settings.json"),
+		isOn: (text) =>
+			listOf(readSettings(text).packages).some((one) =>
+				/^npm:palimpsest-mcp(?:@|$)/.test(String(isJsonObject(one) ? one.source : one)),
+			),
+		brings: ["hook"],
+		removedBy: "pi remove npm:palimpsest-mcp",
 	},
 	launch: { command: "pi", point, headless: (prompt) => ["-p", prompt] },
 	session: {

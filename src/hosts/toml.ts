@@ -14,7 +14,8 @@ export function readToml(text: string, problem: string): JsonObject {
 	try {
 		return parse(text);
 	} catch (error) {
-		throw error instanceof TomlError ? refusedSettings(problem) : error;
+		if (!(error instanceof TomlError)) throw error;
+		throw refusedSettings(`${problem} (line ${error.line}, column ${error.column})`);
 	}
 }
 

@@ -22,15 +22,28 @@ export function readSettings(text: string): JsonObject {
 	if (text.trim() === "") return {};
 	const errors: ParseError[] = [];
 	const value: unknown = parse(text, errors, { allowTrailingComma: true });
-	if (errors.length > 0) throw refusedSettings("it is not valid JSON");
+	if (errors.length > 0) throw refusedSettings(`it is not valid JSON (${placeOf(text, errors[0]?.offset ?? 0)})`);
 	if (!isJsonObject(value)) throw refusedSettings("it does not hold an object");
 	return value;
 }
 
+function placeOf(text: string, offset: number): string {
+	const before = text.slice(0, offset).split("\n");
+	return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}
+
 /** The error for settings that cannot be changed, with the `reason` after a colon. */
 export function refusedSettings(reason: string, cause?: unknown): PalimpsestError {
-	const message = `The settings file cannot be changed: ${reason}. It was left unchanged.`;
+	const message = `${refusal}${reason}${untouched}`;
 	return new PalimpsestError("invalid_json", message, { cause });
+}
+
+const refusal = "The settings file cannot be changed: ";
+const untouched = ". It was left unchanged.";
+
+/** What is wrong with settings that were only read, from an error of this module. */
+export function settingsProblem({ message }: Error): string {
+	return message.replace(refusal, "").replace(untouched, "");
 }
 
 /** The value at a key of a settings file, or `undefined`. Throws as `enterJson`. */

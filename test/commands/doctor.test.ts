@@ -65,6 +65,64 @@ describe("palimpsest doctor", () => {
 		expect((await examine(...free)).of("hosts")).toMatchObject({ state: "ok", found: "claude-code: installed" });
 	});
 
+	const ownPlugins = [
+		["claude-code", ".claude/settings.json", '{ "enabledPlugins": { "palimpsest@palimpsest": true } }', "server"],
+		["codex", ".codex/config.toml", '[plugins."palimpsest@palimpsest"]\nenabled = true\n', "server"],
+		["gemini-cli", ".gemini/extensions/palimpsest/gemini-extension.json", '{ "name": "palimpsest" }', "server"],
+		["opencode", ".config/opencode/opencode.json", '{ "plugin": ["palimpsest-mcp"] }', "hook"],
+		["pi", ".pi/agent/settings.json", '{ "packages": ["npm:palimpsest-mcp"] }', "hook"],
+	] as const;
+
+	it.each(ownPlugins)(
+		"sees the plugin that %s has installed, which install does not double",
+		async (host, file, text, brings) => {
+			await write(file, text);
+			const of = async () => (await examine(...free)).of("hosts");
+			expect(await of()).toMatchObject({
+				found: expect.stringContaining(`${host} plugin of its own: installed`),
+				state: "ok",
+			});
+			const command = brings === "server" || host === "pi" ? ["install", host] : ["hook", "install", host];
+			const { code, lines } = await runHere(command, { folder, environment });
+			expect([code, lines.join()]).toEqual([
+				0,
+				expect.stringMatching(/ has our plugin, which brings the .*: nothing to install/),
+			]);
+			expect(await readFile(join(folder, file), "utf8")).toBe(text);
+			const off = text.replace("true", "false").replace(/palimpsest(?=-mcp|" \}$)/, "another");
+			await write(file, off);
+			expect((await of())?.found).not.toContain("plugin of its own");
+		},
+	);
+
+	it("warns where a host has both the plugin and an entry of ours", async () => {
+		await runHere(["install", "claude-code"], { folder, environment });
+		await write(".claude/settings.json", ownPlugins[0][2]);
+		const found = (await examine(...free)).of("hosts");
+		expect(found).toMatchObject({
+			state: "warning",
+			advice: expect.stringContaining("palimpsest uninstall claude-code"),
+		});
+	});
+
+	it("names the place in a file of a host that is not valid JSON or TOML", async () => {
+		await write(".cursor/mcp.json", '{\n  "mcpServers": { oops }\n}');
+		await write(".codex/config.toml", "[a]\nb = = 1\n");
+		await write(".claude/settings.json", '{ "hooks": [ }');
+		const { code, of } = await examine(...free);
+		expect([code, of("hosts")?.state]).toEqual([1, "failed"]);
+		for (const [file, place] of [
+			[".cursor/mcp.json", "line 2, column 19"],
+			[".codex/config.toml", "line 2, column 5"],
+			[".claude/settings.json", "line 1, column 14"],
+		])
+			expect(of("hosts")?.found).toMatch(
+				new RegExp(`${join(folder, file as string)}: it is not valid \\w+ \\(${place}\\)`),
+			);
+		const { code: refused, lines } = await runHere(["install", "cursor"], { folder, environment });
+		expect([refused, lines.join()]).toEqual([1, expect.stringContaining("(line 2, column 19)")]);
+	});
+
 	const broken = JSON.stringify({ command: "no-such-program", args: ["serve"] });
 	it.each([
 		["claude-code", ".claude.json", `{ "mcpServers": { "palimpsest": ${broken} } }`, "there is no such command"],
