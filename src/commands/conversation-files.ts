@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import { isResultName } from "../files/access.ts";
+import { fileProblem, isResultName } from "../files/access.ts";
 import { unpackedName } from "../files/packed.ts";
 import { withProgress } from "./progress.ts";
 
@@ -106,7 +106,6 @@ async function list(folder: string): Promise<Dirent[]> {
 	try {
 		return await readdir(folder, { withFileTypes: true });
 	} catch (cause) {
-		const { code, message } = cause as NodeJS.ErrnoException;
-		throw new PalimpsestError("unreadable_file", `Cannot list the folder ${folder}: ${code ?? message}.`, { cause });
+		throw new PalimpsestError("unreadable_file", `Cannot list the folder ${folder}: ${fileProblem(cause)}.`, { cause });
 	}
 }

@@ -7,7 +7,7 @@ import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
 import { hookTarget, withHook, withoutHook } from "../hosts/hooks.ts";
 import type { HookHost, PluginHost, ServerHost } from "../hosts/host.ts";
-import { hookHosts, ownPluginHosts, pluginHosts, serverHosts } from "../hosts/hosts.ts";
+import { commandHookHosts, hookHosts, ownPluginHosts, pluginHosts, serverHosts } from "../hosts/hosts.ts";
 import {
 	carryOutChange,
 	enterServer,
@@ -70,7 +70,7 @@ export async function install(name: string | undefined, options: InstallOptions)
 		return;
 	}
 	const change = (text = "") => enterServer(text, host, start);
-	if (await changeFiles({ files, change, dryRun: options.dryRun, done: "installed" })) say(host.afterwards);
+	if (await changeFiles({ name, files, change, dryRun: options.dryRun, done: "installed" })) say(host.afterwards);
 }
 
 /** `palimpsest uninstall HOST` */
@@ -91,7 +91,7 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 		const left = withoutGateways(text, { host, gateway: gateway ?? true });
 		return gateway === undefined ? removeServer(left, host) : left;
 	};
-	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
+	await changeFiles({ name, files, change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
 /** `palimpsest install HOST --gateway [SERVER…]` */
@@ -124,7 +124,7 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 		text === undefined
 			? undefined
 			: withGateways(text, { ...how, file: options.project ? path.relative(process.cwd(), file) : file });
-	if (await changeFiles({ files, change, dryRun, done: "installed the gateway" })) say(host.afterwards);
+	if (await changeFiles({ name, files, change, dryRun, done: "installed the gateway" })) say(host.afterwards);
 }
 
 /** `palimpsest install claude-code --statusline`: in the file of its hooks. */
@@ -136,7 +136,7 @@ async function changeStatusLine(
 	if (name !== "claude-code")
 		refuseUsage("expected --statusline with claude-code: no other host runs a program for its line");
 	const choices = { isForProject: project, mostChars: usualHookChars, locale: undefined };
-	await changeFiles({ files: [hookTarget(hookHost(name), choices).file], dryRun, ...how });
+	await changeFiles({ name, files: [hookTarget(hookHost(name), choices).file], dryRun, ...how });
 }
 
 /** Says so, and how to change that, where the host has our plugin, which brings the same. A second one would run twice. */
@@ -181,11 +181,13 @@ function changeHook(
 	{ change, done }: { readonly change: typeof withHook | typeof withoutHook; readonly done: Done },
 ): Promise<boolean> {
 	const target = hookTarget(host, { isForProject: project, mostChars: maxChars, locale: checkLocale(locale) });
-	return changeFiles({ files: [target.file], change: (text) => change(text, target), dryRun, done });
+	return changeFiles({ name: host.name, files: [target.file], change: (text) => change(text, target), dryRun, done });
 }
 
 /** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether a file was changed. */
 async function changeFiles(what: {
+	/** Of the host. */
+	readonly name: string;
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined, file: string) => string | undefined;
 	readonly dryRun: boolean | undefined;
@@ -200,14 +202,24 @@ async function changeFiles(what: {
 		if (before === after) say(`${file}: nothing to change`);
 		else {
 			show(`${shownName(file)}\n${lineDifference(before, after)}`);
-			const isRemoval = done.startsWith("uninstalled");
-			const backup = dryRun ? undefined : await carryOutChange(file, { ...change, isRemoval });
+			const withoutUs = done.startsWith("uninstalled") ? (text: string) => withoutOurs(text, what.name) : undefined;
+			const backup = dryRun ? undefined : await carryOutChange(file, { ...change, withoutUs });
 			const kept = backup === undefined ? "" : `; the old file is ${backup}`;
 			if (dryRun) say("nothing was written (--dry-run)");
 			else say(`${done}${files.length > 1 ? ` in ${file}` : ""}${kept}`);
 		}
 	}
 	return !dryRun && planned.some(({ change: { before, after } }) => before !== after);
+}
+
+/** Settings without our server, gateways, hooks and status line. Throws `invalid_json`. */
+function withoutOurs(text: string, name: string): string | undefined {
+	const server = serverHosts.find((host) => host.name === name);
+	let left = text;
+	if (server && isWritable(server)) left = removeServer(withoutGateways(left, { host: server, gateway: true }), server);
+	const hook = commandHookHosts.find((host) => host.name === name);
+	if (hook) left = withoutHook(left, hookTarget(hook, { isForProject: false, mostChars: usualHookChars })) ?? left;
+	return name === "claude-code" ? withoutStatusLine(left) : left;
 }
 
 function lineDifference(before = "", after = ""): string {

@@ -1,5 +1,4 @@
 import { Argument, Command, Option } from "commander";
-import { withoutControls, withoutCredentials } from "../errors.ts";
 import { commandHookHosts, hookHosts, launchedPrograms } from "../hosts/hosts.ts";
 import { logKinds } from "../log.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
@@ -27,6 +26,7 @@ import {
 	withArchive,
 	withPolicy,
 } from "./usage.ts";
+import { errorOutput } from "./usage-errors.ts";
 
 const examples = `
 Examples:
@@ -60,8 +60,7 @@ export function createProgram(): Command {
 		.version(version)
 		.enablePositionalOptions()
 		.addHelpText("after", examples)
-		// Commander quotes unknown options and values unchanged.
-		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutCredentials(withoutControls(text))) })
+		.configureOutput(errorOutput)
 		.exitOverride();
 	addServeCommand(program);
 	addProxyCommand(program);

@@ -1,6 +1,6 @@
 import { archiveLocation } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
-import { writeNewFile } from "../files/access.ts";
+import { fileProblem, writeNewFile } from "../files/access.ts";
 import { reportContext } from "../operations/report.ts";
 import { contextText, styleOfStream } from "../operations/report-text.ts";
 import {
@@ -38,7 +38,6 @@ export async function writePage(file: string, text: string): Promise<void> {
 	try {
 		await writeNewFile({ file, text, overwrite: true });
 	} catch (cause) {
-		const { code, message } = cause as NodeJS.ErrnoException;
-		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code ?? message}.`, { cause });
+		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${fileProblem(cause)}.`, { cause });
 	}
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { continuousPolicy } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
-import { decodeText, readRegularFile, writeNewFile } from "../files/access.ts";
+import { decodeText, fileProblem, readRegularFile, writeNewFile } from "../files/access.ts";
 import { readConversation } from "../formats/detect.ts";
 import type { Format } from "../formats/format.ts";
 import { modelOfSession } from "../formats/model.ts";
@@ -189,8 +189,7 @@ async function writeSession(session: {
 		await writeNewFile({ file: copy.file, text: copy.text, overwrite: false });
 	} catch (cause) {
 		if (cause instanceof PalimpsestError) throw cause;
-		const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-		throw new PalimpsestError("unwritable_file", `Cannot write ${copy.file}: ${reason}.`, { cause });
+		throw new PalimpsestError("unwritable_file", `Cannot write ${copy.file}: ${fileProblem(cause)}.`, { cause });
 	}
 	const written = decodeText(await readRegularFile(copy.file, policy.limits.max_file_bytes), copy.file);
 	if (written !== copy.text) {

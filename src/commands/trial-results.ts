@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
+import { fileProblem } from "../files/access.ts";
 import { stateFolder } from "../files/state-folder.ts";
 import { outcomes, type TrialRun } from "../trials/run.ts";
 
@@ -45,7 +46,7 @@ export function usualResults(tasks: string, program: string): string {
 export async function openResults(file: string) {
 	const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
 		if (cause.code === "ENOENT") return "";
-		throw new PalimpsestError("unreadable_file", `Cannot read ${file}: ${cause.code ?? cause.message}.`, { cause });
+		throw new PalimpsestError("unreadable_file", `Cannot read ${file}: ${fileProblem(cause)}.`, { cause });
 	});
 	const lines = text.split("\n");
 	const runs: TrialRun[] = lines.flatMap((line, index) => {
@@ -66,8 +67,7 @@ export async function openResults(file: string) {
 				mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
 				appendFileSync(file, `${start}${JSON.stringify(run)}\n`, { mode: 0o600 });
 			} catch (cause) {
-				const { code, message } = cause as NodeJS.ErrnoException;
-				throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code ?? message}.`, { cause });
+				throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${fileProblem(cause)}.`, { cause });
 			}
 			start = "";
 			runs.push(run);

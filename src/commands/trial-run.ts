@@ -5,6 +5,7 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { openFigures, readFigures } from "../figures/store.ts";
 import { startSums } from "../figures/sums.ts";
+import { fileProblem } from "../files/access.ts";
 import type { LaunchedProgram } from "../hosts/host.ts";
 import { ownCommandAnywhere } from "../hosts/own-command.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -55,7 +56,7 @@ export async function runTask(given: Given): Promise<Ran> {
 	const { task, arm, keep } = given;
 	const place = keep ?? tmpdir();
 	await mkdir(place, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
-		throw new PalimpsestError("unwritable_file", `Cannot write ${place}: ${cause.code ?? cause.message}.`, { cause });
+		throw new PalimpsestError("unwritable_file", `Cannot write ${place}: ${fileProblem(cause)}.`, { cause });
 	});
 	const prefix = keep === undefined ? "palimpsest-trial-" : `${task.name}-${arm.name.replace(/[^\w.-]/g, "-")}-`;
 	const folder = await realpath(await mkdtemp(path.join(place, prefix)));

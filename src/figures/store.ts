@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import { fileProblem } from "../files/access.ts";
 import { undefinedIfAbsent } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
 import { type Figure, type FigureLine, folderName, programName, projectName, readLine, writeLine } from "./line.ts";
@@ -97,7 +98,7 @@ export async function* readFigures({
 
 function refuseUnreadable(name: string): (cause: NodeJS.ErrnoException) => never {
 	return (cause) => {
-		const message = `Cannot read figures in ${name}: ${cause.code ?? cause.message}.`;
+		const message = `Cannot read figures in ${name}: ${fileProblem(cause)}.`;
 		throw new PalimpsestError("unreadable_file", message, { cause });
 	};
 }

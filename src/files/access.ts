@@ -147,10 +147,25 @@ function asPalimpsestError(
 	missing = "there is no such file or folder",
 ): PalimpsestError {
 	if (error instanceof PalimpsestError) return error;
-	const { code: cause = "" } = error as NodeJS.ErrnoException;
-	const reason = ["ENOENT", "ENOTDIR"].includes(cause) ? missing : cause;
-	return new PalimpsestError(code, `${what}: ${reason}.`, { cause: error });
+	return new PalimpsestError(code, `${what}: ${fileProblem(error, missing)}.`, { cause: error });
 }
+
+/** What a system says about a file, in words. */
+export function fileProblem(error: unknown, missing = "there is no such file or folder"): string {
+	const { code, message } = error as NodeJS.ErrnoException;
+	if (code === "ENOENT" || code === "ENOTDIR") return missing;
+	const words = code === undefined ? undefined : problems[code];
+	return words === undefined ? (code ?? message) : `${words} (${code})`;
+}
+
+const problems: Readonly<Record<string, string>> = {
+	EACCES: "this user may not use it",
+	EPERM: "this user may not use it",
+	EISDIR: "it is a folder",
+	EROFS: "its disk is read-only",
+	ENOSPC: "the disk is full",
+	EMFILE: "too many files are open",
+};
 
 /** Both are absolute and free of links. */
 function isInside(folder: string, file: string): boolean {

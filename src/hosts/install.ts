@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { stringify } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { readRegularFile, writeNewFile } from "../files/access.ts";
+import { fileProblem, readRegularFile, writeNewFile } from "../files/access.ts";
 import {
 	enterJson,
 	entryInJson,
@@ -184,12 +184,12 @@ async function readIfThere(file: string): Promise<Buffer | undefined> {
  */
 export async function carryOutChange(
 	file: string,
-	change: Awaited<ReturnType<typeof planChange>> & { readonly isRemoval?: boolean },
+	change: Awaited<ReturnType<typeof planChange>> & { readonly withoutUs?: WithoutUs | undefined },
 ) {
-	const { before, after, isRemoval = false } = change;
+	const { before, after, withoutUs } = change;
 	try {
 		const target = await realpath(file).catch(() => file);
-		const same = isRemoval && after !== undefined ? await copiesOf(target, after) : [];
+		const same = withoutUs && after !== undefined ? await copiesOf(target, { text: after, withoutUs }) : [];
 		const isKept = before !== undefined && after !== undefined && same.length === 0;
 		const backup = isKept ? await keepCopy(target) : undefined;
 		if (after === undefined) {
@@ -203,8 +203,7 @@ export async function carryOutChange(
 		for (const copy of same) await rm(copy, { force: true });
 		return backup;
 	} catch (cause) {
-		const { code } = cause as NodeJS.ErrnoException;
-		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code}.`, { cause });
+		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${fileProblem(cause)}.`, { cause });
 	}
 }
 
@@ -212,14 +211,30 @@ function copyName(file: string, number: number): string {
 	return `${file}.before-palimpsest${number === 1 ? "" : `-${number}`}`;
 }
 
-/** The copies of a file that hold `text`. */
-async function copiesOf(file: string, text: string): Promise<string[]> {
+/** Settings without anything of ours. Throws `invalid_json`. */
+type WithoutUs = (text: string) => string | undefined;
+
+/** The copies of a file that hold `text`, and besides at most what is ours. */
+async function copiesOf(
+	file: string,
+	{ text, withoutUs }: { readonly text: string; readonly withoutUs: WithoutUs },
+): Promise<string[]> {
 	const names: readonly string[] = await readdir(path.dirname(file)).catch(() => []);
 	const copies = names
 		.map((_, index) => copyName(file, index + 1))
 		.filter((copy) => names.includes(path.basename(copy)));
 	const texts = await Promise.all(copies.map((copy) => readIfThere(copy).catch(() => undefined)));
-	return copies.filter((_, index) => texts[index]?.equals(Buffer.from(text)));
+	const isLeft = (copy: string): boolean => {
+		try {
+			return copy === text || withoutUs(copy) === text;
+		} catch {
+			return false;
+		}
+	};
+	return copies.filter((_, index) => {
+		const copy = texts[index];
+		return copy !== undefined && isUtf8(copy) && isLeft(copy.toString("utf8"));
+	});
 }
 
 /** Copies a file into its own folder, under the first name that is free or holds the same bytes. */

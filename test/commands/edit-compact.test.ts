@@ -114,7 +114,7 @@ describe.concurrent("palimpsest compact", () => {
 	it("refuses a request and a summary together, and exits with 2", async () => {
 		const { code, lines } = await compact([], ["--request", "--summary", "summary.md"]);
 		expect(code).toBe(2);
-		expect(lines[0]).toMatch(/'--request' cannot be used with option '--summary <file>'/);
+		expect(lines[0]).toMatch(/expected --request or --summary <file>; got both/);
 	});
 
 	it("refuses an incomplete endpoint in the environment, without quoting its values", async () => {

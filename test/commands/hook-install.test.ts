@@ -241,7 +241,11 @@ it.each([
 it("refuses a limit that the hook would refuse in every call", async () => {
 	for (const parameters of [["install", "claude-code"], ["opencode"]]) {
 		const { code, text, lines } = await run(...parameters, "--max-chars", "0");
-		expect([code, text, lines[0]]).toEqual([2, "", expect.stringContaining("Expected a whole number, 1 or more.")]);
+		expect([code, text, lines[0]]).toEqual([
+			2,
+			"",
+			expect.stringContaining("expected a whole number, 1 or more for --max-chars"),
+		]);
 	}
 	expect(await isThere(settings)).toBe(false);
 });
@@ -276,6 +280,6 @@ it("refuses unknown hosts", async () => {
 	const { code, lines } = await run("install", "emacs");
 	expect([code, lines[0]]).toEqual([
 		2,
-		expect.stringContaining("Allowed choices are claude-code, codex, copilot-cli, gemini-cli, opencode, pi"),
+		expect.stringContaining("expected one of claude-code, codex, copilot-cli, gemini-cli, opencode, pi"),
 	]);
 });

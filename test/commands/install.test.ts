@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
 import { runHere } from "../support/run-here.ts";
@@ -65,6 +65,26 @@ describe("palimpsest install", () => {
 		expect(await copies()).toHaveLength(3);
 		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
 		expect(await readFile(`${file}.before-palimpsest-3`, "utf8")).toBe("{}");
+	});
+
+	it("removes each backup that differs from the file, once we are out, only by what is ours", async () => {
+		const left = async (folder: string) => (await readdir(folder)).filter((name) => name.includes("before-palimpsest"));
+		const file = join(folder, ".mcp.json");
+		await writeFile(file, commented);
+		for (const preset of ["balanced", "context-guard"])
+			await run("install", "claude-code", "--project", "--preset", preset);
+		expect(await left(folder)).toHaveLength(2);
+		await run("uninstall", "claude-code", "--project");
+		expect([await left(folder), await readFile(file, "utf8")]).toEqual([[], commented]);
+
+		const settings = join(folder, ".claude", "settings.json");
+		await mkdir(dirname(settings), { recursive: true });
+		await writeFile(settings, '{ "theme": 1 }');
+		await run("hook", "install", "claude-code", "--project");
+		await run("install", "claude-code", "--statusline", "--project");
+		await run("hook", "uninstall", "claude-code", "--project");
+		await run("uninstall", "claude-code", "--statusline", "--project");
+		expect([await left(dirname(settings)), JSON.parse(await readFile(settings, "utf8"))]).toEqual([[], { theme: 1 }]);
 	});
 
 	it("removes a backup where uninstalling makes the file the same as it, and no other", async () => {

@@ -152,7 +152,7 @@ it.each([...windows, ["guard", "--reserve-tokens", "-1", 0] as [string, string, 
 	async (command, option, value, least) => {
 		const { code, lines } = await runHere([command, "chat.json", `${option}=${value}`], { folder });
 		expect(code).toBe(2);
-		const expected = `'${option} <tokens>' argument '${value}' is invalid. Expected a whole number, ${least} or more.`;
+		const expected = `expected a whole number, ${least} or more for ${option} <tokens>; got '${value}'`;
 		expect(lines[0]).toContain(expected);
 	},
 );
@@ -163,7 +163,7 @@ it.each([
 	[
 		"an option that is unknown",
 		["proxy", `--archve=${address}`],
-		"unknown option '--archve=redis://…@db.example:6379/1?…'",
+		"expected an option of this command; got --archve=redis://…@db.example:6379/1?…",
 	],
 	["a host that is unknown", ["install", address], 'unknown host "redis://…@db.example:6379/1?…".'],
 	["a file that is absent", ["mask", address], "Cannot read redis://…@db.example:6379/1?… there is no such file."],

@@ -198,7 +198,7 @@ describe("palimpsest proxy", () => {
 		["an unknown API", ["--upstream", "other=https://api.example"], "--upstream"],
 		["an upstream that is not a URL", ["--upstream", "openai=nowhere"], "base URL"],
 		["a share over one", ["--holdout", "2"], "share from 0 to 1"],
-		["a port that is none", ["--port", "99999"], "'99999' is invalid. Expected a whole number, 0 to 65535."],
+		["a port that is none", ["--port", "99999"], "expected a whole number, 0 to 65535 for --port <port>; got '99999'"],
 	])("refuses %s", async (_, options, words) => {
 		const folder = await scratchFolder();
 		const { code, lines } = await runCli(["proxy", "--port", "0", ...options], { folder });

@@ -108,7 +108,7 @@ it("stats leaves out later days, shows no negative zero, and names a file that i
 	await mkdir(join(figuresFolder, "2020-01-01.jsonl"));
 	const refused = await run("--days", "10000");
 	expect(refused).toMatchObject({ code: 1, lines: [expect.stringContaining("[unreadable_file]")] });
-	expect(refused.lines[0]).toContain("2020-01-01.jsonl: EISDIR");
+	expect(refused.lines[0]).toContain("2020-01-01.jsonl: it is a folder (EISDIR)");
 });
 
 it("stats says how many lines of figures it left out", async () => {
