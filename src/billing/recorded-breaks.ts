@@ -74,7 +74,16 @@ export function recordedBreaks(
 			servers = [],
 		} = causeOf(between, events.get(now.message) ?? [], { inTurns, transcript, isOurs });
 		const tokens = Math.min(before.usage.inputTokens, now.usage.inputTokens) - now.usage.cachedTokens;
-		return [{ call: index + 1, cause, detail, tokens, usd: dollarsOf(tokens, now.usage), servers }];
+		return [
+			{
+				call: index + 1,
+				cause,
+				detail,
+				tokens,
+				usd: dollarsOf(tokens, now.usage, transcript.messages[now.message]?.time),
+				servers,
+			},
+		];
 	});
 	return { calls: calls.filter(({ message }) => message >= ownStart).length, breaks };
 }
@@ -301,8 +310,12 @@ function isOpenAi({ model = "" }: CallUsage): boolean {
 	return /(?:^|\/)(?:gpt|o\d|codex)/.test(model);
 }
 
-function dollarsOf(tokens: number, { model, inputTokens, cacheSeconds = 0 }: CallUsage): number | undefined {
-	const prices = model === undefined ? undefined : pricesOfModel(model);
+function dollarsOf(
+	tokens: number,
+	{ model, inputTokens, cacheSeconds = 0 }: CallUsage,
+	time: number | undefined,
+): number | undefined {
+	const prices = model === undefined ? undefined : pricesOfModel(model, time);
 	if (!prices?.dollars) return undefined;
 	const write = cacheSeconds >= 3_600 ? prices.writeForHour : prices.write;
 	const { input: factor } = stepFactors(prices, inputTokens);

@@ -63,7 +63,7 @@ export function replay(
 	const view = startView({ ...history, cold }, prices.thinking_redone);
 	const selector = startSelector(history, { mask, prices, addedToFault, oldestFirst });
 	const cadence = startCadence({ history, mask, prices, view, selector, oldestFirst });
-	const forgets = how.forgets === true && mask.cadence === "break_even";
+	const forgets = how.forgets === true && mask.cadence === "break_even" && !oldestFirst;
 	const overdue = forgets ? startOverdue(history, { mask, prices, addedToFault }) : undefined;
 	// From a placeholder on, it is not known what the history has cost.
 	const knownUntil = forgets ? firstMessageOf(history.masked, history) : Number.POSITIVE_INFINITY;

@@ -3,13 +3,15 @@ import type { Message } from "../conversation/transcript.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 
-/** Answers of models with so many characters are not the same by chance. */
+/** Later answers of models with so many characters are not the same by chance. */
 const fewCharacters = 200;
 
 /**
  * Forks of a session begin with its history: of several conversations, in any order, each LLM call counts once. `add` returns
- * the message behind the last call that a conversation before it has; 0 for none. A call is known by the id of its answer, or
- * by all messages until then, and the model that the document names, where the record has no id.
+ * the message behind the last call that a conversation before it has; 0 for none. A call is known by the id of its answer, or,
+ * where the record has none, by all messages until then and the model that the document names. Two runs of one task may begin
+ * alike: such messages are a copy only if they hold an id that no other call has, have the same times or, in a record without
+ * times, go on alike after the first call.
  */
 export function startCopiedCalls() {
 	const known = new Set<string>();
@@ -23,12 +25,14 @@ export function startCopiedCalls() {
 	};
 }
 
-/** For each message, the key of the call that it answers; `undefined` for other messages, and for a beginning that may be chance. */
+/** For each message, the key of the call that it answers; `undefined` for other messages, and for a beginning that two runs may share. */
 function keysOf(messages: readonly Message[], model = ""): (string | undefined)[] {
 	let beginning = model;
+	let isUnique = false;
+	let answers = 0;
 	let characters = 0;
 	return messages.map((message) => {
-		const { role, counted, mediaTokens, calls, results, thinking, answerId } = message;
+		const { role, counted, mediaTokens, calls, results, thinking, answerId, time } = message;
 		const content = [
 			role,
 			counted,
@@ -39,8 +43,16 @@ function keysOf(messages: readonly Message[], model = ""): (string | undefined)[
 		// Each beginning is hashed with the hash of the one before it, so that the time is linear.
 		beginning = createHash("sha256").update(beginning).update(JSON.stringify(content)).digest("base64");
 		if (role !== "assistant") return undefined;
-		for (const text of counted) characters += text.length;
-		if (calls.some(({ id }) => id !== undefined) || thinking.some(({ bound }) => bound)) characters += fewCharacters;
-		return answerId ?? (characters < fewCharacters ? undefined : beginning);
+		isUnique ||= thinking.some(({ bound }) => bound) || calls.some(({ id }) => id !== undefined && !isNumbered(id));
+		if (answerId !== undefined || isUnique) return answerId ?? beginning;
+		if (time !== undefined) return `${time} ${beginning}`;
+		answers += 1;
+		if (answers > 1) for (const text of counted) characters += text.length;
+		return characters < fewCharacters ? undefined : beginning;
 	});
+}
+
+/** Such as `call_0`, `bash#1` and `functions.read:2`: ids that each run of a program gives again. */
+function isNumbered(id: string): boolean {
+	return /^(?:[a-z_.-]*[a-z])?[^a-z0-9]*\d{1,6}$/i.test(id);
 }

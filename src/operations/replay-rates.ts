@@ -1,3 +1,4 @@
+import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { pricesFor } from "../masking/cache-time.ts";
 import { stepFactors } from "../masking/price-steps.ts";
@@ -46,13 +47,28 @@ export async function ratesOfModel(model: string, configured: Prices): Promise<R
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** The rates of the model that a session names; the policy's rates for an unknown one. */
-export async function ratesOfSession(model: string | undefined, configured: Prices): Promise<Rates> {
+/**
+ * The rates of the model that a session names; the policy's rates for an unknown one. The dollars are the mean of those at
+ * the times of its calls, in ms since 1970; without any, those of today's table.
+ */
+export async function ratesOfSession(
+	model: string | undefined,
+	configured: Prices,
+	times: readonly number[] = [],
+): Promise<Rates> {
 	await openCatalogue();
-	const known = model === undefined ? undefined : pricesOfModel(model);
+	if (model === undefined) return ratesOfPrices(configured);
+	const inForce = (times.length > 0 ? times : [undefined]).map((at) => pricesOfModel(model, at));
+	const known = inForce.at(-1);
 	if (!known) return ratesOfPrices(configured);
-	const dollars = known.dollars && known.dollars.input / 1_000_000;
+	const inputs = inForce.flatMap((prices) => prices?.dollars?.input ?? []);
+	const dollars = known.dollars && inputs.reduce((sum, one) => sum + one, 0) / inputs.length / 1_000_000;
 	return ratesOfPrices(withPricesOf(known, configured), { model: known.name, dollars });
+}
+
+/** When the calls of a session were made, in ms since 1970, as far as its record says. */
+export function timesOfCalls({ messages }: Transcript): readonly number[] {
+	return messages.flatMap(({ role, time }) => (role === "assistant" && time !== undefined ? [time] : []));
 }
 
 export function pricingFigures({ model, prices }: Rates): PricingFigures {

@@ -32,7 +32,7 @@ import { asSent, tokenMeter } from "./count.ts";
 import { maskConversation } from "./mask.ts";
 import { type Arrived, arrivesWhole, startArrivals } from "./replay-arrival.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
-import { pricingFigures, type Rates, ratesOfSession } from "./replay-rates.ts";
+import { pricingFigures, type Rates, ratesOfSession, timesOfCalls } from "./replay-rates.ts";
 
 interface ReplaySettings {
 	readonly policy: Policy;
@@ -119,7 +119,7 @@ export async function startReplay(settings: ReplaySettings) {
 async function pricingOf(source: ReadConversation, { rates, model, policy }: ReplaySettings) {
 	if (rates) return { rates, model: model ?? policy.guard.model ?? undefined };
 	const own = model ?? modelOnRecord(source) ?? policy.guard.model ?? undefined;
-	return { rates: await ratesOfSession(own, policy.prices), model: own };
+	return { rates: await ratesOfSession(own, policy.prices, timesOfCalls(source.transcript)), model: own };
 }
 
 function withoutShortest<Drawn extends { readonly series: readonly ReplaySeries[] }>(
@@ -168,6 +168,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 		// A rival's thresholds are in tokens of the model.
 		if (one.kind === "rival") return rivalSchedule(histories.billed, one.rival);
 		return replay(histories.counted, {
+			forgets: true,
 			mask,
 			prices: withStepsIn(prices, 1 / factor),
 			oldestFirst: mask.by === "provider",

@@ -193,7 +193,7 @@ function howSent(model: JsonObject, { policy, archive }: Editing, { recallComman
 	const asked = { cache_control: { type: "ephemeral" } };
 	return {
 		model: id,
-		terms: cacheTerms(asked, isAnthropic ? "anthropic" : "openai", policy.prices, { model: id }),
+		terms: cacheTerms(asked, isAnthropic ? "anthropic" : "openai", policy.prices, { model: id, at: Date.now() }),
 		recall: archive && policy.archive.recall_hint ? recallInShell(recallCommand) : undefined,
 	};
 }

@@ -68,7 +68,10 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 		const done = await editorIn(context).edit(({ policy, archive }) => ({
 			body: payload,
 			formats: formatsOfApi[api],
-			terms: cacheTerms(payload, api, policy.prices, { model: stringAt(context.model ?? {}, "id") }),
+			terms: cacheTerms(payload, api, policy.prices, {
+				model: stringAt(context.model ?? {}, "id"),
+				at: Date.now(),
+			}),
 			model: stringAt(context.model ?? {}, "id"),
 			recall:
 				archive && policy.archive.recall_hint && pi.getActiveTools().includes(recallTool)

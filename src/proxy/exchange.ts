@@ -59,14 +59,28 @@ export async function pass(asked: Asked, exchange: Exchange, undecided?: PassedR
 	if (undecided !== undefined && undecided !== "thread") ledger.withoutDecision(undecided);
 	const answer = await askOrRefuse(asked, exchange);
 	if (!answer) return;
-	const isBilled = route.kind === "edited" || (route.kind === "passed" && route.model !== undefined);
-	const reader = isBilled ? readUsage(answer, route.api) : undefined;
-	await passOn(answer, response, reader?.push);
-	const usage = await reader?.end();
-	const isAnswered = (answer.statusCode ?? 500) < 300 && reader?.hasFailed() === false;
-	if (!reader || (!usage && !isAnswered)) return;
-	const body = "bytes" in asked.body ? parsedBody(asked.body.bytes) : undefined;
-	const terms = servedTerms(termsOf(body, route, exchange), reader.served());
+	const isNamed = route.kind === "passed" && route.model !== undefined;
+	if (route.kind !== "edited" && !isNamed && !route.isCompaction) {
+		await passOn(answer, response);
+		return;
+	}
+	return passAndBillWhole(answer, "bytes" in asked.body ? asked.body.bytes : undefined, exchange, undecided);
+}
+
+/** Passes an answer on whose unedited bill is its own. */
+async function passAndBillWhole(
+	answer: IncomingMessage,
+	asked: Buffer | undefined,
+	exchange: Exchange,
+	undecided?: PassedRequest["undecided"],
+): Promise<void> {
+	const { ledger, response, route } = exchange;
+	const reader = readUsage(answer, route.api);
+	await passOn(answer, response, reader.push);
+	const usage = await reader.end();
+	const isAnswered = (answer.statusCode ?? 500) < 300 && !reader.hasFailed();
+	if (!usage && !isAnswered) return;
+	const terms = servedTerms(termsOf(asked && parsedBody(asked), route, exchange), reader.served());
 	ledger.passed({ usage, terms, program: response.req.headers["user-agent"], undecided });
 }
 
@@ -262,7 +276,8 @@ async function passAndBill(
 	const failed = { kind: "refused", address: upstream.origin, status: answer.statusCode ?? 0 } as const;
 	if (!isOk) ledger.failed(failed);
 	if (!isOk || route.kind !== "edited") {
-		await passOn(answer, response);
+		if (isOk && route.isCompaction) await passAndBillWhole(answer, asked.body.bytes, exchange);
+		else await passOn(answer, response);
 		return undefined;
 	}
 	const reader = readUsage(answer, route.api);

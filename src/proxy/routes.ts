@@ -28,6 +28,8 @@ export interface Route {
 	readonly kind: "edited" | "counted" | "batch" | "passed";
 	/** Gemini and the clouds name the model in the path alone. A passed request that names one is billed. */
 	readonly model?: string | undefined;
+	/** Whether it is `counted` and its answer, a compaction, is billed. */
+	readonly isCompaction?: boolean;
 	/** Whether a cloud is asked for a region or a group of regions, which may cost more than the global endpoint. */
 	readonly isRegional?: boolean;
 }
@@ -70,6 +72,7 @@ export function recognised({ method, path, headers }: Parameters<typeof routeOf>
 		const ofMessages = messages.exec(pathname);
 		if (ofMessages) return to("anthropic", kindOf(ofMessages));
 		const ofOpenai = openai.exec(pathname);
+		if (ofOpenai?.groups?.other === "compact") return { ...to("openai", "counted"), isCompaction: true };
 		if (ofOpenai) return to("openai", kindOf(ofOpenai));
 		const ofGemini = gemini.exec(pathname) ?? codeAssist.exec(pathname);
 		if (ofGemini) return to("gemini", kindOf(ofGemini), ofGemini.groups?.model);

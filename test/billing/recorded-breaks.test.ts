@@ -226,6 +226,8 @@ describe("the breaks of a recorded session", () => {
 		expect(broken("claude-opus-4-5")).toMatchObject({ tokens: 18_000, usd: expect.closeTo(0.018 * 5 * 1.15, 6) });
 		expect(broken("claude-of-a-house-7")?.tokens).toBe(18_000);
 		expect(broken("some-claude")?.usd).toBeUndefined();
+		// This session is of January, when a read cost 0.1; since October it costs 0.05.
+		expect(broken("claude-sonnet-5-5")).toMatchObject({ usd: expect.closeTo(0.018 * 2 * 1.15, 6) });
 		// Claude Haiku 5.5 costs five times as much over 100 000 tokens.
 		const large = growing(3, 98_000).map((call) => ({ ...call, model: "claude-haiku-5-5" }));
 		const { breaks } = recordedBreaks(

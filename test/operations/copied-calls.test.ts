@@ -13,7 +13,7 @@ const begun = Date.UTC(2026, 8, 20);
 /** Turns with a call each; the words of a fork come from its own name, also where it repeats the work of another. */
 function turn(kind: Kind, name: string, number: number): Session {
 	const output = Array.from({ length: 40 }, (_, line) => `${name}${number} object ${line}`).join("\n");
-	const id = `call_${name}${number}`;
+	const id = `call_Qm7x2${name}9Zt4${number}`;
 	if (kind === "codex")
 		return [
 			{ type: "event_msg", payload: { type: "task_started" } },
@@ -167,14 +167,36 @@ it("keeps the calls of a subagent in a file of its own", () => {
 
 it("counts the calls of one conversation with two models, each in its request, twice", () => {
 	const body = (model: string) => {
-		const call = { id: "call_1", type: "function", function: { name: "list", arguments: "{}" } };
+		const call = { id: "call_9hKz2Qm7", type: "function", function: { name: "list", arguments: "{}" } };
 		const messages = [
 			{ role: "user", content: "Hello" },
 			{ role: "assistant", content: null, tool_calls: [call] },
-			{ role: "tool", tool_call_id: "call_1", content: "a.txt" },
+			{ role: "tool", tool_call_id: "call_9hKz2Qm7", content: "a.txt" },
 		];
 		return readConversation({ model, messages });
 	};
 	const copies = startCopiedCalls();
 	expect(["one", "two", "one"].map((model) => copies.add(body(model)))).toEqual([0, 0, 2]);
+});
+
+it("keeps two runs of one task whose first calls are the same: with numbered ids, or at other times", () => {
+	const answer = "I list the files, read those that the task names and then say what I have found. ".repeat(5);
+	const run = (id: string, began?: number) => {
+		const call = { id, type: "function", function: { name: "list", arguments: "{}" } };
+		const messages = [
+			{ role: "user", content: "Which files are there?" },
+			{ role: "assistant", content: answer, tool_calls: [call] },
+			{ role: "tool", tool_call_id: id, content: "a.txt" },
+		];
+		const source = readConversation({ model: "one", messages });
+		const timed = source.transcript.messages.map((message, at) => ({ ...message, time: (began ?? 0) + at * 1_000 }));
+		return began === undefined ? source : { ...source, transcript: { ...source.transcript, messages: timed } };
+	};
+	const added = (...runs: ReturnType<typeof run>[]) => {
+		const copies = startCopiedCalls();
+		return runs.map((one) => copies.add(one));
+	};
+	for (const id of ["call_0", "bash#1", "functions.list:2"]) expect(added(run(id), run(id))).toEqual([0, 0]);
+	expect(added(run("call_0", 5), run("call_0", 9), run("call_0", 5))).toEqual([0, 0, 2]);
+	expect(added(run("call_9hKz2Qm7", 5), run("call_9hKz2Qm7", 9))).toEqual([0, 2]);
 });

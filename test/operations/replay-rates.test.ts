@@ -136,6 +136,16 @@ describe("a model's prices", () => {
 		expect((await ratesOfModel("claude-opus-5-5", own)).prices).toMatchObject({ cache_read: 0.3, cache_write: 1.25 });
 	});
 
+	it("of a session are those at the times of its calls", async () => {
+		const [before, after] = [Date.UTC(2026, 11, 31), Date.UTC(2027, 0, 1)];
+		const dollarsAt = async (...times: number[]) => {
+			const { dollars = 0 } = await ratesOfSession("gemini-3.6-flash", prices, times);
+			return dollars * 1_000_000;
+		};
+		expect([await dollarsAt(before), await dollarsAt(after)]).toEqual([0.75, 1.5].map((one) => expect.closeTo(one, 9)));
+		expect(await dollarsAt(before, before, after)).toBeCloseTo(1, 9);
+	});
+
 	it("of an unknown session come from the policy", async () => {
 		for (const model of [undefined, "nope-9"]) {
 			const { model: found, prices: used, dollars } = await ratesOfSession(model, prices);

@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { early, sendSettled, startPlayed } from "./played.ts";
+import { openFigures } from "../../src/figures/store.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { early, linesIn, sendSettled, startPlayed } from "./played.ts";
 import { maskedIn, requestOf, type SessionApi, turnsOf } from "./sessions.ts";
 import { type Sent, send } from "./upstream.ts";
 
@@ -79,6 +82,28 @@ describe("a request that takes the history without asking for an answer", () => 
 		// Nothing else changes.
 		(conversationIn(sent) as Json)[key] = bodyOf(api)[key];
 		expect(sent).toEqual(JSON.parse(String(request.body)));
+	});
+
+	it("is billed where it compacts, edited or not, and not where it counts", async () => {
+		const folder = join(await scratchFolder(), "figures");
+		const usage = { input_tokens: 9_000, input_tokens_details: { cached_tokens: 2_000 }, output_tokens: 300 };
+		const figures = openFigures({ keep: "all", folder });
+		const { start } = await startPlayed({ policy: early, figures }, ({ path }, response) => {
+			const isCompaction = path.endsWith("compact");
+			response.writeHead(200, { "Content-Type": "application/json" });
+			response.end(isCompaction ? JSON.stringify({ object: "response.compaction", output: [], usage }) : "{}");
+		});
+		const proxy = await start();
+		const compact = post("/v1/responses/compact", bodyOf("responses"));
+		await sendSettled(proxy, compact);
+		for (let count = 1; count <= turns.length; count += 1)
+			await sendSettled(proxy, requestOf("responses", turns.slice(0, count)));
+		await sendSettled(proxy, compact);
+		await sendSettled(proxy, post("/v1/responses/input_tokens", bodyOf("responses")));
+		const lines = await linesIn(folder, "request");
+		expect(lines).toHaveLength(turns.length + 2);
+		const bill = { model: "gpt-5", input: 7_000, read: 2_000, output: 300, billed: 7_200, unedited: 7_200 };
+		expect([lines[0], lines.at(-1)]).toMatchObject([bill, bill]);
 	});
 
 	it("gets them in the encoded body that Bedrock counts", async () => {
