@@ -27,6 +27,8 @@ export interface CacheTerms {
 	 * `never_read`: the upstream was never seen to read from a cache, so all counts as uncached.
 	 */
 	readonly caching: "asked" | "automatic" | "not_asked" | "never_read";
+	/** Whether the model caches only what is marked, and the request marks nothing. A gateway may still mark it. */
+	readonly isUnmarked: boolean;
 	/** What the terms come from, so that those of an answer can be found. */
 	readonly from: AskedTerms;
 }
@@ -62,7 +64,7 @@ export function cacheTerms(
 	} = {},
 ): CacheTerms {
 	const request = objectOf(body);
-	const breakpoint = lastBreakpoint(request);
+	const breakpoint = lastBreakpoint(request) ?? markedByLiteLlm(request);
 	return termsOf(about.model ?? stringAt(request, "model"), {
 		api,
 		policy: prices,
@@ -141,6 +143,7 @@ function termsOf(model: string | undefined, from: AskedTerms): CacheTerms {
 			dollars: { input: known.dollars.input * ofPlace, output: known.dollars.output * ofPlace },
 		}),
 		caching,
+		isUnmarked: known.isAsked && breakpoint === "none",
 		from,
 	};
 }
@@ -174,10 +177,16 @@ function lastBreakpoint(body: JsonObject): JsonObject | undefined {
 	if (isJsonObject(body.cache_control)) return body.cache_control;
 	const messages = listOf(body.messages);
 	for (let index = messages.length - 1; index >= 0; index -= 1) {
-		const found = lastIn(objectOf(messages[index]).content);
+		const found = lastIn([messages[index]]) ?? lastIn(objectOf(messages[index]).content);
 		if (found) return found;
 	}
 	return lastIn(body.system) ?? lastIn(body.tools ?? objectOf(body.toolConfig).tools);
+}
+
+/** Messages that LiteLLM marks before it sends them ("Auto-inject prompt caching checkpoints", docs.litellm.ai). */
+function markedByLiteLlm(body: JsonObject): JsonObject | undefined {
+	const [point] = listOf(body.cache_control_injection_points);
+	return isJsonObject(point) ? objectOf(point.control) : undefined;
 }
 
 function lastIn(blocks: unknown): JsonObject | undefined {

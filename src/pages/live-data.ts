@@ -213,6 +213,7 @@ const reasons: Readonly<Record<string, string>> = {
 	large: "too large to be edited",
 	no_room: "no memory beside other requests",
 	kept_by_provider: "the provider keeps the history (previous_response_id), so only new results are cut",
+	no_format: "the messages fit no format",
 	held_out: "held out",
 	frozen: "after a refusal",
 	archive: "the archive cannot be written",

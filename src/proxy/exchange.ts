@@ -4,6 +4,7 @@ import { readUsage } from "../billing/read-usage.ts";
 import { cacheTerms, servedTerms } from "../billing/terms.ts";
 import { firstPass, promptTokens } from "../billing/usage.ts";
 import { once } from "../conversation/lists.ts";
+import { PalimpsestError } from "../errors.ts";
 import type { Hold } from "../http/body.ts";
 import { mayComeBack, type OutgoingError } from "../http/outgoing.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
@@ -168,8 +169,8 @@ async function exchangeBatch(batch: string, asked: AskedWhole, exchange: Exchang
 async function prepareOrPass(
 	asked: AskedWhole,
 	exchange: Exchange,
-): Promise<Prepared<string> | "as_sent" | "thread" | "large" | "no_room" | { readonly batch: string }> {
-	const { route, editing, accounts, upstream, recallCommand } = exchange;
+): Promise<Prepared<string> | "as_sent" | "thread" | "large" | "no_room" | "no_format" | { readonly batch: string }> {
+	const { route, editing, accounts, upstream, recallCommand, ledger, log } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
 		const read = await readRequest(asked.body.bytes, {
@@ -189,6 +190,11 @@ async function prepareOrPass(
 		if (read.kind === "as_sent" && read.problem !== undefined) onFault("encoding", read.problem);
 		return read.kind;
 	} catch (error) {
+		if (error instanceof PalimpsestError && error.code === "not_a_conversation") {
+			ledger.withoutDecision("no_format");
+			log?.({ level: "warning", message: describe(error), data: { event: "no_format" } });
+			return "no_format";
+		}
 		onFault("failed", describe(error));
 		return "as_sent";
 	}

@@ -195,7 +195,7 @@ export function createLedger({
 			const moreOutput =
 				usage && prompt ? outputBill(usage, terms, promptTokens(prompt) + leftOut) - outputBill(usage, terms) : 0;
 			const saved = dollarsOf(billedUnedited - billed + moreOutput, terms);
-			unasked.enter(raw.repeated, { whole: prompt ? promptTokens(prompt) : 0, terms, idle: facts.prompt.idle });
+			unasked.enter(raw.repeated, { usage: prompt, terms, idle: facts.prompt.idle });
 			const usdUnedited = isTold && usd !== undefined && saved !== undefined ? usd + saved : undefined;
 			const sums = {
 				requests: 1,
@@ -214,7 +214,7 @@ export function createLedger({
 				usd_untold_requests: usd === undefined || usdUnedited === undefined ? 1 : 0,
 				estimated_requests: usage ? 0 : 1,
 				cut_requests: usage?.isCut ? 1 : 0,
-				uncached_requests: terms.caching === "never_read" ? 1 : 0,
+				uncached_requests: terms.caching === "never_read" && !terms.isUnmarked ? 1 : 0,
 				reasoning_left_out: wasEdited ? facts.reasoningLeftOut : 0,
 				provider_cleared_results: given.cleared?.results ?? 0,
 				provider_cleared_tokens: cleared,

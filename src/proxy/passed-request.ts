@@ -9,7 +9,7 @@ export interface PassedRequest {
 	readonly terms: CacheTerms;
 	readonly program: string | undefined;
 	/** Why nothing was decided, if it has a conversation. */
-	readonly undecided: "signed" | "thread" | "large" | "no_room" | undefined;
+	readonly undecided: "signed" | "thread" | "large" | "no_room" | "no_format" | undefined;
 }
 
 /** The unedited bill of such a request is its own. */

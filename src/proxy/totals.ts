@@ -56,8 +56,9 @@ export type Failure =
 /**
  * `signed`: with a signature or a digest of its body, it passed unread. `large`: it is too large to be edited. `no_room`: the
  * bodies of others leave no memory for it. `kept_by_provider`: it holds new items alone.
+ * `no_format`: its messages fit none.
  */
-export type Undecided = NoDecision | "signed" | "large" | "no_room" | "kept_by_provider";
+export type Undecided = NoDecision | "signed" | "large" | "no_room" | "kept_by_provider" | "no_format";
 
 /** Pings that keep caches warm. They are in no other figure. */
 export interface KeptWarm {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { closingText } from "../../src/proxy/closing.ts";
+import { sendSettled, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
 import { type ProxyOptions, send, startProxyTo, startUpstream, until } from "./upstream.ts";
 
@@ -139,5 +140,18 @@ describe("the closing line", () => {
 		expect(await closingAfter([thread, encoded])).toBe(
 			"2 requests passed, none with a conversation, 1 thread of new messages alone, which cannot be edited, 1 request in an encoding that cannot be read",
 		);
+	});
+
+	it("names requests whose messages fit no format, and so does the status", async () => {
+		const messages = [{ who: "user", says: "Hello." }];
+		const odd = { ...request, body: JSON.stringify({ model: "claude-sonnet-4-5", messages }) };
+		expect(await closingAfter([odd, odd])).toBe(
+			"2 requests passed, none with a conversation, 2 requests without new decisions (the messages fit no format: 2)",
+		);
+		const upstream = await startUpstream((_, response) => response.writeHead(200).end("{}"));
+		const proxy = await startProxyTo(upstream.url);
+		await sendSettled(proxy, odd);
+		const { undecided, faults, requests } = await statusOf(proxy);
+		expect([undecided, faults.failed, requests.passed]).toEqual([{ no_format: 1 }, 0, 1]);
 	});
 });

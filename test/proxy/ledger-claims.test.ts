@@ -200,23 +200,57 @@ it("a ledger without requests claims no bill", () => {
 	expect(billText(ledger.status().edited)).toBe("0");
 });
 
+const ofAnthropic = /,\s*"cache_control": \{\s*"type": "ephemeral"\s*\}/g;
+
 it.each([
-	["never asks for a cache", /,\s*"cache_control": \{\s*"type": "ephemeral"\s*\}/g, true],
-	["asks for one", /never/g, false],
-])("the ledger tells what a program pays more that %s", async (_, taken, pays) => {
+	["never asks for a cache", "anthropic", (body: string) => body.replaceAll(ofAnthropic, ""), 2],
+	["asks for one", "anthropic", (body: string) => body, 0],
+	["never asks a gateway with OpenAI's API for one", "chat", behindGateway({}), 2],
+	["asks such a gateway for one", "chat", behindGateway({ cache_control: { type: "ephemeral" } }), 0],
+	[
+		"lets LiteLLM set the marks",
+		"chat",
+		behindGateway({ cache_control_injection_points: [{ location: "message" }] }),
+		0,
+	],
+	["uses a model that caches by itself", "chat", (body: string) => body, 0],
+] as const)("the ledger tells what a program pays more that %s", async (_, api, written, unasked) => {
 	const input = 5_000;
 	const upstream = await startUpstream((_, response) => {
 		response.writeHead(200, { "Content-Type": "application/json" });
-		response.end(JSON.stringify({ type: "message", content: [], usage: { input_tokens: input, output_tokens: 7 } }));
+		response.end(JSON.stringify(answerOf(api, { input, read: 0 })));
 	});
 	const proxy = await startProxyTo(upstream.url);
 	for (const count of [4, 5, 6]) {
-		const { body, ...rest } = requestOf("anthropic", turnsOf(count, 1_000));
-		await sendSettled(proxy, { ...rest, body: String(body).replaceAll(taken, "") });
+		const { body, ...rest } = requestOf(api, turnsOf(count, 1_000));
+		await sendSettled(proxy, { ...rest, body: written(String(body)) });
 	}
 	const { requests, billed, usd } = proxy.totals().unasked;
-	expect([requests, usd > 0]).toEqual(pays ? [2, true] : [0, false]);
+	expect([requests, usd > 0]).toEqual([unasked, unasked > 0]);
 	// Two of three requests could read most of their input at a tenth of its price.
-	if (pays) expect(billed / (2 * input)).toBeGreaterThan(0.4);
+	if (unasked > 0) expect(billed / (2 * input)).toBeGreaterThan(0.4);
 	expect(billed / (2 * input)).toBeLessThan(0.9);
 });
+
+it("the ledger blames no program whose gateway asks for the cache itself", async () => {
+	const upstream = await startUpstream((_, response) => {
+		response.writeHead(200, { "Content-Type": "application/json" });
+		response.end(JSON.stringify(answerOf("chat", { input: 5_000, read: 4_000 })));
+	});
+	const proxy = await startProxyTo(upstream.url);
+	for (const count of [4, 5, 6]) {
+		const { body, ...rest } = requestOf("chat", turnsOf(count, 1_000));
+		await sendSettled(proxy, { ...rest, body: behindGateway({})(String(body)) });
+	}
+	expect(proxy.totals().unasked.requests).toBe(0);
+});
+
+function behindGateway(added: object) {
+	return (body: string) => JSON.stringify({ ...JSON.parse(body), model: "anthropic/claude-sonnet-4.5", ...added });
+}
+
+function answerOf(api: "anthropic" | "chat", { input, read }: { readonly input: number; readonly read: number }) {
+	if (api === "anthropic") return { type: "message", content: [], usage: { input_tokens: input, output_tokens: 7 } };
+	const usage = { prompt_tokens: input, completion_tokens: 7, prompt_tokens_details: { cached_tokens: read } };
+	return { object: "chat.completion", choices: [], usage };
+}
