@@ -180,8 +180,15 @@ interface LaunchOptions extends ArchiveCommandOptions {
  */
 export async function launch(name: string, given: readonly string[], options: LaunchOptions): Promise<void> {
 	// All after the name is the program's.
-	const parameters = given[0] === "--" ? given.slice(1) : given;
-	const program = programNamed(name, options);
+	const words = given[0] === "--" ? given.slice(1) : given;
+	const named = programNamed(name, options);
+	const [command, ...others] = words;
+	if (named.isLibrary && command === undefined)
+		refuseUsage(
+			`expected the command of a program that uses the ${named.title}, such as \`launch ${name} node agent.js\``,
+		);
+	const program = named.isLibrary ? { ...named, command: String(command) } : named;
+	const parameters = named.isLibrary ? others : words;
 	const policy = continuousPolicy(await commandConfig(options));
 	if (options.dryRun) {
 		// Refuses a policy as the launch does, and touches no archive.

@@ -29,6 +29,17 @@ export function ownFolder({ homeFolder, environment }: Pick<HostSurroundings, "h
  * Codex 0.171 itself.
  */
 export async function point(where: LaunchSurroundings): Promise<Pointing> {
+	const { upstream, key, byChatGpt } = await codexProvider(where);
+	const set = { [key.join(".")]: withVersionOf(upstream, where.origin) };
+	return pointed(where, upstream, byChatGpt ? { ...set, ...uncompressed } : set);
+}
+
+/** The address of the provider that Codex uses, and the setting that names it. */
+export async function codexProvider(where: LaunchSurroundings): Promise<{
+	readonly upstream: string;
+	readonly key: readonly string[];
+	readonly byChatGpt: boolean;
+}> {
 	const { parameters: given } = where;
 	const config = await settingsOf(where);
 	const local = beforeDashes(given).includes("--oss")
@@ -41,22 +52,31 @@ export async function point(where: LaunchSurroundings): Promise<Pointing> {
 		if (name.includes("."))
 			throw refusedLaunch("Codex", `no flag can name its provider ${name}, which has a point in its name. Rename it`);
 		const usual = byChatGpt && custom.requires_openai_auth === true ? backend : providers.openai;
-		const upstream = textOf(custom.base_url) ?? usual;
-		const set = { [`model_providers.${name}.base_url`]: withVersionOf(upstream, where.origin) };
-		return pointed(where, upstream, byChatGpt ? { ...set, ...uncompressed } : set);
+		return { upstream: textOf(custom.base_url) ?? usual, key: ["model_providers", name, "base_url"], byChatGpt };
 	}
 	if (name !== "openai")
 		throw refusedLaunch("Codex", `the address of its provider (${name}) cannot be set. Choose another one`);
 	// With this sign-in, Codex asks its backend for an address where the path is that of the backend. Ours has none.
 	// Codex 0.171 does not read OPENAI_BASE_URL, which may be that of other programs.
 	const usual = byChatGpt ? backend : providers.openai;
-	const upstream = textOf(config.openai_base_url) ?? usual;
-	const set = { openai_base_url: withVersionOf(upstream, where.origin) };
-	return pointed(where, upstream, byChatGpt ? { ...set, ...uncompressed } : set);
+	return { upstream: textOf(config.openai_base_url) ?? usual, key: ["openai_base_url"], byChatGpt };
 }
 
 /** With a ChatGPT sign-in it compresses requests by zstd, which Node.js 20 cannot read. */
-const uncompressed = { "features.enable_request_compression": false };
+const compression = ["features", "enable_request_compression"] as const;
+const uncompressed = { [compression.join(".")]: false };
+
+/** Settings of Codex with this address of the provider, as `codexProvider` names it. */
+export function settingsWith(
+	settings: JsonObject,
+	{ key, byChatGpt }: Pick<Awaited<ReturnType<typeof codexProvider>>, "key" | "byChatGpt">,
+	address: string,
+): JsonObject {
+	const nested = (names: readonly string[], value: unknown) =>
+		names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
+	const pointed = laidOver(settings, nested(key, address));
+	return byChatGpt ? laidOver(pointed, nested(compression, false)) : pointed;
+}
 
 function pointed(
 	{ parameters: given }: LaunchSurroundings,

@@ -189,6 +189,8 @@ interface Launch {
 	readonly command: string;
 	/** If the host has several programs. */
 	readonly title?: string;
+	/** The command is that of a program which uses it: the first word of the user. */
+	readonly isLibrary?: true;
 	/** Its shell tool starts a login shell, which sets a PATH of its own. */
 	readonly hasLoginShell?: true;
 	/**

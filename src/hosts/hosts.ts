@@ -1,8 +1,9 @@
+import { claudeAgentAcp, claudeAgentSdk, codexSdk } from "./agent-sdks.ts";
 import { aider } from "./aider.ts";
-import { claudeAgentAcp } from "./claude-agent-acp.ts";
 import { claudeCode } from "./claude-code.ts";
 import { cline } from "./cline.ts";
 import { codex } from "./codex.ts";
+import { commandCode } from "./command-code.ts";
 import { continueCli } from "./continue.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { crush } from "./crush.ts";
@@ -14,6 +15,10 @@ import { grokCli } from "./grok-cli.ts";
 import type { CommandHookHost, HookHost, Host, LaunchedProgram, OwnPlugin, PluginHost, ServerHost } from "./host.ts";
 import { kilo } from "./kilo.ts";
 import { kimiCode } from "./kimi-code.ts";
+import { mastracode } from "./mastracode.ts";
+import { nanocoder } from "./nanocoder.ts";
+import { ohMyPi } from "./oh-my-pi.ts";
+import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
@@ -43,7 +48,14 @@ export const hosts: readonly Host[] = [
 	crush,
 	droid,
 	claudeAgentAcp,
+	claudeAgentSdk,
+	codexSdk,
 	grokCli,
+	commandCode,
+	nanocoder,
+	ohMyPi,
+	openclaw,
+	mastracode,
 	auggie,
 	amp,
 ];

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AgentProgram } from "./programs.ts";
 
@@ -19,7 +19,9 @@ export type Installed =
 	| { readonly kind: "absent"; readonly version: string; readonly reason: string };
 
 /** Installs a package in its exact version into a folder of its own, where it is not there yet. */
-export function installProgram(program: Pick<AgentProgram, "package" | "nativeFolder">): Installed {
+export function installProgram(
+	program: Pick<AgentProgram, "package" | "nativeFolder" | "beside" | "skipsScripts">,
+): Installed {
 	const { dependencies } = readJson<{ dependencies: Record<string, string> }>(join(programsFolder, "package.json"));
 	const version = dependencies[program.package];
 	if (version === undefined)
@@ -33,8 +35,13 @@ export function installProgram(program: Pick<AgentProgram, "package" | "nativeFo
 	if (installedVersion(folder, name) === version) return installed;
 	process.stderr.write(`Installing ${name}@${version}\n`);
 	mkdirSync(folder, { recursive: true });
-	const { status, stderr } = spawnSync("npm", [...install, "--prefix", folder, `${name}@${version}`], {
+	const { beside = [], skipsScripts } = program;
+	const how = [...install, ...(skipsScripts ? ["--ignore-scripts"] : [])];
+	const { status, stderr } = spawnSync("npm", [...how, "--prefix", folder, `${name}@${version}`, ...beside], {
 		cwd: folder,
+		// Some look at the version of the Node.js that installs them.
+		env:
+			nativeFolder === "bin" ? process.env : { ...process.env, PATH: `${nodeFolder()}${delimiter}${process.env.PATH}` },
 		stdio: ["ignore", 2, "pipe"],
 		encoding: "utf8",
 		shell: process.platform === "win32",

@@ -8,6 +8,9 @@ export interface AgentProgram {
 	readonly title: string;
 	/** Its package on npm. */
 	readonly package: string;
+	/** Packages in their versions, which npm installs with it. */
+	readonly beside?: readonly string[];
+	readonly skipsScripts?: true;
 	/** The package for this platform has the program itself, which runs without Node, in this folder of it. */
 	readonly nativeFolder?: string;
 	/** As `palimpsest launch` calls it. */
@@ -410,6 +413,154 @@ export const programs: readonly AgentProgram[] = [
 					autoupdate: false,
 					share: "disabled",
 					provider: { anthropic: { options: { baseURL: `${origin}/v1` } } },
+				}),
+			},
+		}),
+	},
+	{
+		name: "grok",
+		title: "Grok CLI",
+		package: "@vibe-kit/grok-cli",
+		command: "grok",
+		parameters: (prompt) => ["--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: { GROK_API_KEY: key, GROK_BASE_URL: `${origin}/v1`, GROK_MODEL: "grok-4-latest" },
+		}),
+	},
+	{
+		name: "droid",
+		title: "Factory Droid",
+		package: "droid",
+		command: "droid",
+		parameters: (prompt) => ["exec", "--skip-permissions-unsafe", "--model", "custom:sonnet-0", prompt],
+		configure: ({ origin }) => ({
+			// Without a sign-in at Factory, which is not here.
+			environment: { FACTORY_AIRGAP_ENABLED: "true", FACTORY_DROID_AUTO_UPDATE_ENABLED: "false" },
+			files: {
+				".factory/settings.json": json({
+					customModels: [
+						{
+							model: "claude-sonnet-4-5",
+							displayName: "sonnet",
+							baseUrl: origin,
+							apiKey: key,
+							provider: "anthropic",
+							maxOutputTokens: 8_192,
+						},
+					],
+				}),
+			},
+		}),
+	},
+	{
+		name: "command-code",
+		title: "Command Code",
+		package: "command-code",
+		// Newer ones have another form, with which it does not start.
+		beside: ["@opentelemetry/semantic-conventions@1.40.0"],
+		command: "command-code",
+		parameters: (prompt) => [
+			"--local-only",
+			"--yolo",
+			"--skip-onboarding",
+			"--no-auto-update",
+			"-m",
+			"stand-in/claude-sonnet-4-5",
+			"-p",
+			prompt,
+		],
+		configure: ({ origin }) => ({
+			environment: { STAND_IN_KEY: key, CMD_LOCAL_ONLY: "1", COMMANDCODE_SKIP_UPDATES: "1" },
+			files: {
+				// Without a key of its maker's it runs nothing, also with a key of another provider.
+				".commandcode/auth.json": json({ apiKey: key }),
+				".commandcode/providers.json": json({
+					provider: {
+						"stand-in": {
+							api: "anthropic-messages",
+							baseURL: origin,
+							apiKey: "$STAND_IN_KEY",
+							models: { "claude-sonnet-4-5": { contextWindow: 1_000_000 } },
+						},
+					},
+				}),
+			},
+		}),
+	},
+	{
+		name: "nanocoder",
+		title: "Nanocoder",
+		package: "@nanocollective/nanocoder",
+		command: "nanocoder",
+		parameters: (prompt) => ["--mode", "yolo", "--trust-directory", "--context-max", "1000k", "--plain", "run", prompt],
+		configure: ({ origin }) => ({
+			environment: {},
+			files: {
+				".config/nanocoder/agents.config.json": json({
+					nanocoder: {
+						providers: [{ name: "stand-in", baseUrl: `${origin}/v1`, apiKey: key, models: ["gpt-5"] }],
+						autoCompact: { enabled: false },
+					},
+				}),
+			},
+		}),
+	},
+	{
+		name: "omp",
+		title: "Oh My Pi",
+		package: "@oh-my-pi/pi-coding-agent",
+		// It runs on Bun.
+		beside: ["bun@1.4.5"],
+		command: "omp",
+		parameters: (prompt) => ["--model", "stand-in/claude-sonnet-4-5", "--auto-approve", "--no-title", "-p", prompt],
+		configure: ({ origin }) => ({
+			environment: { STAND_IN_KEY: key, PI_SKIP_VERSION_CHECK: "1" },
+			files: {
+				".omp/agent/models.yml": [
+					"providers:",
+					"  stand-in:",
+					`    baseUrl: ${origin}`,
+					"    api: anthropic-messages",
+					"    apiKey: STAND_IN_KEY",
+					"    models:",
+					"      - id: claude-sonnet-4-5",
+					"        contextWindow: 1000000",
+					"        maxTokens: 8192",
+					"",
+				].join("\n"),
+			},
+		}),
+	},
+	{
+		name: "openclaw",
+		title: "OpenClaw",
+		package: "openclaw",
+		command: "openclaw",
+		parameters: (prompt) => ["agent", "exec", "--model", "anthropic/claude-sonnet-4-6", prompt],
+		configure: ({ origin }) => ({
+			environment: { ANTHROPIC_API_KEY: key },
+			files: {
+				".openclaw/openclaw.json": json({
+					models: { providers: { anthropic: { baseUrl: origin, models: [] } } },
+					tools: { exec: { host: "gateway" } },
+				}),
+			},
+		}),
+	},
+	{
+		name: "mastracode",
+		title: "Mastra Code",
+		package: "mastracode",
+		// An install script of one of its packages needs a host that is no registry of npm.
+		skipsScripts: true,
+		command: "mastracode",
+		parameters: (prompt) => ["--prompt", prompt],
+		configure: ({ origin }) => ({
+			environment: { MASTRACODE_DISABLE_UPDATE_CHECK: "1", MASTRACODE_DISABLE_MEMORY: "1" },
+			files: {
+				".local/share/mastracode/settings.json": json({
+					models: { modeDefaults: { build: "stand-in/gpt-5", plan: "stand-in/gpt-5", fast: "stand-in/gpt-5" } },
+					customProviders: [{ name: "stand-in", url: `${origin}/v1`, apiKey: key, models: ["gpt-5"] }],
 				}),
 			},
 		}),

@@ -39,6 +39,29 @@ describe("how an original is read", () => {
 		expect(offered({ name: "Read" }, { name })).toBe(command);
 	});
 
+	it.each([
+		["Execute", { summary: { type: "string" }, command: { type: "string" } }],
+		["execute_bash", { command: { type: "string" } }],
+		["terminal_run", { cmd: { type: ["string", "null"] } }],
+		["exec", { command: { type: "array", items: { type: "string" } } }],
+	])("by the command in a tool with the name and the arguments of a shell: %s", (name, properties) => {
+		const schema = { type: "object", properties };
+		expect(offered({ name, input_schema: schema })).toBe(command);
+		expect(offered({ type: "function", function: { name, parameters: schema } })).toBe(command);
+		expect(offered({ functionDeclarations: [{ name, parametersJsonSchema: schema }] })).toBe(command);
+		expect(offered({ toolSpec: { name, inputSchema: { json: schema } } })).toBe(command);
+	});
+
+	it.each([
+		["execute_sql", { query: { type: "string" } }],
+		["terminal_view", { command: { type: "string", enum: ["open", "close"] } }],
+		["mcp__remote__execute", { command: { type: "string" } }],
+		["editor", { command: { type: "string" } }],
+		["executor_settings", { commands: { type: "number" } }],
+	])("not by a tool that may run no command here: %s", (name, properties) => {
+		expect(offered({ name, input_schema: { type: "object", properties } })).toBeUndefined();
+	});
+
 	it("by the command in OpenAI's own shell, which has no name", () => {
 		expect(offered({ type: "local_shell" })).toBe(command);
 	});

@@ -176,7 +176,7 @@ function answerInForm(body: Json): string | undefined {
 }
 
 const shellNames =
-	/^(?:bash|shell|exec_command|shell_command|run_shell_command|execute_command|run_commands?|run_terminal_cmd)$/i;
+	/^_?(?:bash|shell|exec|exec_command|execute|execute_bash|shell_command|run_shell_command|execute_command|run_commands?|run_terminal_cmd)$/i;
 
 export function shellTool(api: Api, body: Json): OfferedTool | undefined {
 	return offeredTools(api, body).find(({ name }) => shellNames.test(name));
