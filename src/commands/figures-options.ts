@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { groupings } from "../figures/sums.ts";
 import { aboveZero } from "./usage.ts";
 
 /** For a command that keeps figures. */
@@ -12,7 +13,7 @@ export function addFiguresCommands(program: Command): void {
 		.command("stats")
 		.description("Print the cost of this machine's requests, and the savings.")
 		.option("--days <count>", "days up to now", aboveZero, 30)
-		.addOption(new Option("--by <what>", "sum by").choices(["day", "project", "program", "model"]).default("day"))
+		.addOption(new Option("--by <what>", "sum by").choices([...groupings]).default("day"))
 		.option("--breaks", "the causes of cache breaks, their cost, and advice")
 		.option("--json", "as JSON")
 		.action(async (options) => (await import("./stats.ts")).stats(options));

@@ -74,15 +74,21 @@ function statsText(
 	if (all.requests + all.results + all.pings === 0) {
 		return `No figures of ${period}. The proxy, plugins, hooks and the gateway write them as they work.\n`;
 	}
-	const names = { day: "Day", project: "Project", program: "Program", model: "Model" };
+	const names = { day: "Day", project: "Project", program: "Program", model: "Model", agent: "Agent" };
+	const shown = by === "agent" ? rows.slice(0, mostAgents) : rows;
 	const table = alignColumns([
 		[names[by], "requests", "tokens", "left out", "US dollars", "saved", "× raw"],
 		// Results that were cut have no column.
-		...rows.filter((row) => row.requests + row.pings > 0).map((row) => [shownName(row.name), ...cellsOf(row)]),
+		...shown.filter((row) => row.requests + row.pings > 0).map((row) => [shownName(row.name), ...cellsOf(row)]),
 		["all", ...cellsOf(all)],
 	]);
-	return `${[`${period}: ${counted(all.requests, "request")}`, "", ...table, "", ...notesOn(all, heldOut)].join("\n")}\n`;
+	const rest = rows.length - shown.length;
+	const more = rest > 0 ? [`${counted(rest, "more row")}: --json lists all.`] : [];
+	return `${[`${period}: ${counted(all.requests, "request")}`, "", ...table, ...more, "", ...notesOn(all, heldOut)].join("\n")}\n`;
 }
+
+/** A long session has hundreds of subagents: those that cost most are shown. */
+const mostAgents = 20;
 
 type Row = Statistics["all"];
 
@@ -110,6 +116,7 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 		...note(all.cut_requests, "whose answer was cut: without the output."),
 		...note(all.unknown_requests, "of which no usage is known: in no other figure."),
 		...note(all.undecided_requests, "without new decisions."),
+		...note(all.subagent_requests, `of subagents: ${dollars(all.subagent_usd)} US dollars, which count (--by agent).`),
 		...note(all.refusals, "refused, and sent again in another form."),
 		...(all.pings > 0
 			? [`${counted(all.pings, "ping")} to keep caches warm: ${dollars(all.ping_usd)} US dollars, which count.`]

@@ -31,6 +31,8 @@ export interface RequestLine extends Origin {
 	/** Results whose form was decided with this request. */
 	readonly decisions?: number | undefined;
 	readonly held_out?: true | undefined;
+	/** The subagent that sent it; absent for the main agent, and for programs that do not name them. */
+	readonly agent?: string | undefined;
 	/** Why it got no new decisions. */
 	readonly undecided?: string | undefined;
 	/** Whether the tokens are our count, since the answer told none that can be read; the output is unknown. */
@@ -125,6 +127,9 @@ export function modelName(name: string): string {
 	return /^[\w.:@/[\]-]{1,80}$/.test(name) ? name : `unnamed ${hashOf(name).slice(0, 8)}`;
 }
 
+/** The name of a subagent, which its program chooses. */
+export const agentName = modelName;
+
 const programs: Readonly<Record<string, string>> = {
 	"claude-cli": "claude",
 	"claude-code": "claude",
@@ -180,7 +185,7 @@ const isText = (value: unknown): boolean => typeof value === "string";
 /** What a line may have, and its form. */
 const optional = new Map<string, (value: unknown) => boolean>([
 	...["unedited", "usd", "usd_unedited", "decisions"].map((name) => [name, isAmount] as const),
-	...["program", "project", "model", "undecided"].map((name) => [name, isText] as const),
+	...["program", "project", "model", "agent", "undecided"].map((name) => [name, isText] as const),
 	["servers", (value) => Array.isArray(value) && value.every(isText)],
 ]);
 

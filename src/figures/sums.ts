@@ -1,7 +1,7 @@
 import type { FigureLine, RequestLine } from "./line.ts";
 
 /** Figures are summed by one of these. */
-export const groupings = ["day", "project", "program", "model"] as const;
+export const groupings = ["day", "project", "program", "model", "agent"] as const;
 
 export type Grouping = (typeof groupings)[number];
 
@@ -63,6 +63,9 @@ const newSums = () => ({
 	cut_requests: 0,
 	held_out_requests: 0,
 	undecided_requests: 0,
+	/** Of subagents, with their dollars where the price is known; they are in all other sums too. */
+	subagent_requests: 0,
+	subagent_usd: 0,
 	refusals: 0,
 	pings: 0,
 	ping_usd: 0,
@@ -97,6 +100,10 @@ function addRequest(sums: FigureSums, line: RequestLine): void {
 	sums.requests += 1;
 	if (line.held_out) sums.held_out_requests += 1;
 	if (line.undecided !== undefined) sums.undecided_requests += 1;
+	if (line.agent !== undefined) {
+		sums.subagent_requests += 1;
+		sums.subagent_usd += line.usd ?? 0;
+	}
 	if (line.unknown) {
 		sums.unknown_requests += 1;
 		return;
@@ -133,6 +140,8 @@ function withSavings(sums: FigureSums) {
 
 function groupOf(line: FigureLine, by: Grouping): string {
 	if (by === "day") return localDay(line.at);
+	if (by === "agent")
+		return line.kind === "request" && line.agent !== undefined ? `subagent ${line.agent}` : "main agent";
 	if (by === "model") return ("model" in line && line.model) || "unknown";
 	return line[by] ?? "unknown";
 }

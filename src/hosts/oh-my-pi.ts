@@ -18,16 +18,16 @@ const usual: Readonly<Record<string, Address>> = {
 };
 
 /**
- * An extension of this run changes the addresses of providers, those of `models.yml` among them. Source: `registerProvider` and
- * `getConfigDirName` of Oh My Pi 18.2.3.
+ * The addresses are in `models.yml` of its folder, and no flag names another, so it gets a folder of links with a copy of that file. An
+ * extension, as pi takes one, comes too late for the model that a flag names. Source: `getAgentDir` of Oh My Pi 18.2.3.
  */
 async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const { homeFolder, environment, origin, folder, parameters } = where;
 	const profile = optionIn(parameters, "--profile") ?? environment.OMP_PROFILE;
 	const root = path.join(homeFolder, environment.PI_CONFIG_DIR || ".omp", ...(profile ? ["profiles", profile] : []));
 	const own = environment.PI_CODING_AGENT_DIR || path.join(root, "agent");
-	const [yml, yaml] = await Promise.all(["models.yml", "models.yaml"].map((name) => settingsIn(path.join(own, name))));
-	const named = objectOf(yml?.providers ?? yaml?.providers);
+	const models = await settingsIn(path.join(own, "models.yml"));
+	const named = objectOf(models.providers);
 	const all = Object.entries({ ...usual, ...named }).flatMap(([name]): [string, Address][] => {
 		const { api, base } = usual[name] ?? { api: apiOf(named[name]), base: undefined };
 		const address = textAt(named[name], ["baseUrl"]) ?? base;
@@ -41,18 +41,15 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 		sorted.map(([, address]) => address),
 		origin,
 	);
-	const calls = all.flatMap(([name, address]) => {
-		const baseUrl = pointed(address);
-		return baseUrl === address.base
-			? []
-			: [`\tpi.registerProvider(${JSON.stringify(name)}, { baseUrl: "${baseUrl}" });\n`];
-	});
-	const file = "palimpsest-proxy.js";
+	const changed = all.map(([name, address]) => [name, { ...objectOf(named[name]), baseUrl: pointed(address) }]);
+	// JSON is YAML.
+	const copy = JSON.stringify({ ...models, providers: { ...named, ...Object.fromEntries(changed) } });
 	return {
 		...nothingSet,
 		upstreams,
-		parameters: ["--extension", path.join(folder, file)],
-		files: { [file]: `export default function (pi) {\n${calls.join("")}}\n` },
+		environment: { PI_CODING_AGENT_DIR: folder },
+		files: { "models.yml": copy },
+		linkedFolder: own,
 	};
 }
 

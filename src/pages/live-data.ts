@@ -52,6 +52,7 @@ export interface LiveConversation extends LiveSums {
 	readonly id: string;
 	readonly api: string;
 	readonly program: string | null;
+	readonly agent: string | null;
 	readonly folder: string | null;
 	readonly model: string | null;
 	readonly state: string;
@@ -85,6 +86,7 @@ export interface LiveStatus {
 	readonly kept_warm: Readonly<Record<"pings" | "billed" | "usd" | "failed", number>>;
 	readonly edited: LiveSums;
 	readonly held_out: LiveSums;
+	readonly subagents: LiveSums;
 	readonly conversations: readonly LiveConversation[];
 }
 
@@ -169,9 +171,10 @@ function inputBill(sums: LiveSums, pings: LiveStatus["kept_warm"]): Omit<Tile, "
 	return { value: formatChange(own / unedited), detail, isLoss: own > unedited };
 }
 
-/** `claude · project`; the API where no program is known. */
-export function nameOf({ program, folder, api }: LiveConversation): string {
-	return [program ?? api, ...(folder === null ? [] : [folder])].join(" · ");
+/** `claude · project · subagent a76cb6e974cab09d2`; the API where no program is known. */
+export function nameOf({ program, folder, api, agent }: LiveConversation): string {
+	const names = [folder, agent === null ? null : `subagent ${agent}`].filter((name) => name !== null);
+	return [program ?? api, ...names].join(" · ");
 }
 
 /** The conversation whose requests the status lists. */
@@ -265,6 +268,12 @@ export function proxyRows(status: LiveStatus): (readonly [string, string])[] {
 	];
 	return [
 		...texts.filter(([, text]) => text !== ""),
+		...row(
+			status.subagents.requests,
+			"Subagents",
+			(requests) =>
+				`${requests}, ${dollarsOr(status.subagents.usd, "dollars unknown")}, ${dollarsOr(status.subagents.usd_saved, "an unknown amount")} saved`,
+		),
 		...row(
 			edited.uncached_requests,
 			"Priced without a cache",

@@ -265,6 +265,11 @@ async function askAgain(
 	return { answer, sent: form };
 }
 
+/** Claude Code names the subagent of a request, and no main agent. Source: requests of Claude Code 2.1.332. */
+function subagentOf({ "x-claude-code-agent-id": agent }: IncomingHttpHeaders): string | undefined {
+	return typeof agent === "string" && agent !== "" ? agent : undefined;
+}
+
 function isGood(answer: IncomingMessage | undefined): boolean {
 	return (answer?.statusCode ?? 500) < 300;
 }
@@ -307,6 +312,7 @@ async function passAndBill(
 			usage,
 			cleared: reader.cleared(),
 			program: asked.headers["user-agent"],
+			agent: subagentOf(asked.headers),
 			decisions: sent?.decided.size,
 			noDecision: sent?.noDecision,
 		},

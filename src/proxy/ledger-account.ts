@@ -12,6 +12,8 @@ export interface Account {
 	readonly first: number;
 	last: number;
 	program: string | undefined;
+	/** The subagent whose conversation it is. */
+	agent: string | undefined;
 	model: string | undefined;
 	state: RequestFacts["why"];
 	readonly sums: Sums;
@@ -52,7 +54,15 @@ export interface ResultEntry {
 }
 
 export function newAccount(api: string, at: number): Account {
-	const about = { api, first: at, last: at, program: undefined, model: undefined, state: "nothing_to_edit" } as const;
+	const about = {
+		api,
+		first: at,
+		last: at,
+		program: undefined,
+		agent: undefined,
+		model: undefined,
+		state: "nothing_to_edit",
+	} as const;
 	return {
 		...about,
 		sums: newSums(),
@@ -134,4 +144,17 @@ export function noteEdit(account: Account, result: EditedResult): void {
 	});
 	const [oldest] = account.results.keys();
 	if (account.results.size > mostRequests && oldest !== undefined) account.results.delete(oldest);
+}
+
+const inUseMs = 10 * 60_000;
+
+/** The conversation of this id, else the one with most requests of those that are in use. */
+export function chosenOf(conversations: ReadonlyMap<string, Account>, id: string): string | undefined {
+	if (conversations.has(id)) return id;
+	const latest = Math.max(...[...conversations.values()].map(({ last }) => last));
+	const inUse = [...conversations].filter(([, { last }]) => last >= latest - inUseMs);
+	return inUse.reduce<(typeof inUse)[number] | undefined>(
+		(most, one) => (most && most[1].sums.requests > one[1].sums.requests ? most : one),
+		undefined,
+	)?.[0];
 }

@@ -12,14 +12,14 @@ import {
 	promptTokens,
 	type Usage,
 } from "../billing/usage.ts";
-import { modelName, programName } from "../figures/line.ts";
+import { agentName, modelName, programName } from "../figures/line.ts";
 import type { Figures } from "../figures/store.ts";
 import type { Log } from "../log.ts";
 import type { NoDecision } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { RequestFacts } from "../sending/facts.ts";
 import { noteRequest } from "./break-record.ts";
-import { type Account, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
+import { type Account, chosenOf, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
 import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
 import { type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
@@ -52,7 +52,7 @@ export function createLedger({
 	const undecidedLast: Partial<Record<Undecided, number>> = {};
 	let frozen = 0;
 	let failure: Failure | undefined;
-	const all = { edited: newSums(), held_out: newSums() };
+	const all = { edited: newSums(), held_out: newSums(), subagents: newSums() };
 	const listeners = new Set<() => void>();
 	const entered = (): void => {
 		for (const listener of [...listeners]) listener();
@@ -93,7 +93,7 @@ export function createLedger({
 		account.isTold = false;
 		const { requests, billed, billed_unedited, untold_requests, untold_billed, usd_saved, usd_untold_requests } =
 			account.sums;
-		for (const sums of [account.sums, all.edited]) {
+		for (const sums of [account.sums, all.edited, ...(account.agent === undefined ? [] : [all.subagents])]) {
 			sums.billed_unedited = Math.max(0, sums.billed_unedited - billed_unedited);
 			sums.untold_requests += requests - untold_requests;
 			sums.untold_billed += billed - untold_billed;
@@ -160,6 +160,8 @@ export function createLedger({
 				readonly cleared?: Cleared | undefined;
 				/** For the figures: the program of the request, and its decisions. */
 				readonly program?: string | undefined;
+				/** The subagent that sent it, as the program names it. */
+				readonly agent?: string | undefined;
 				readonly decisions?: number | undefined;
 				readonly noDecision?: NoDecision | undefined;
 			},
@@ -219,7 +221,9 @@ export function createLedger({
 				provider_cleared_results: given.cleared?.results ?? 0,
 				provider_cleared_tokens: cleared,
 			};
+			account.agent ??= given.agent === undefined ? undefined : agentName(given.agent);
 			addTo(account.sums, sums);
+			if (account.agent !== undefined) addTo(all.subagents, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
 			const broken = noteRequest(account.breaks, facts, {
 				parts,
@@ -252,6 +256,7 @@ export function createLedger({
 					unedited: isTold ? billedUnedited : undefined,
 					usd,
 					usd_unedited: usdUnedited,
+					agent: account.agent,
 					decisions: given.decisions ?? 0,
 					held_out: facts.why === "held_out" ? true : undefined,
 					cut: usage?.isCut,
@@ -304,10 +309,14 @@ export function createLedger({
 				unknown_usage_fields: [...unknownFields],
 				edited: figuresOf(all.edited),
 				held_out: figuresOf(all.held_out),
+				/** Requests of subagents, which are in the other sums too. */
+				subagents: figuresOf(all.subagents),
 				conversations: shown.map(([id, account], index) => ({
 					id,
 					api: account.api,
 					program: account.program ?? null,
+					/** The subagent, as the program names it. */
+					agent: account.agent ?? null,
 					/** The last name of the folder in which the program was started, unless figures are private. */
 					folder: figures?.folder ?? null,
 					model: account.model ?? null,
@@ -330,15 +339,3 @@ export function createLedger({
 }
 
 export type ProxyStatus = ReturnType<Ledger["status"]>;
-
-const inUseMs = 10 * 60_000;
-
-function chosenOf(conversations: ReadonlyMap<string, Account>, id: string): string | undefined {
-	if (conversations.has(id)) return id;
-	const latest = Math.max(...[...conversations.values()].map(({ last }) => last));
-	const inUse = [...conversations].filter(([, { last }]) => last >= latest - inUseMs);
-	return inUse.reduce<(typeof inUse)[number] | undefined>(
-		(most, one) => (most && most[1].sums.requests > one[1].sums.requests ? most : one),
-		undefined,
-	)?.[0];
-}

@@ -43,6 +43,31 @@ it("stats shows sent, saved and cut amounts, in words and as JSON", async () => 
 	expect((await run("--days", "0")).code).toBe(2);
 });
 
+it("stats shows dollars by subagent, those that cost most", async () => {
+	const folder = await scratchFolder();
+	const environment = { XDG_STATE_HOME: join(folder, "state") };
+	const figures = openFigures({ keep: "all", program: "claude", folder: join(folder, "state/palimpsest/figures") });
+	const request = {
+		kind: "request",
+		input: 10,
+		read: 9_000,
+		write: 200,
+		output: 30,
+		left_out: 0,
+		billed: 1_150,
+	} as const;
+	figures.add({ ...request, usd: 3 });
+	for (let agent = 1; agent <= 25; agent += 1) figures.add({ ...request, usd: agent / 100, agent: `a${agent}` });
+	const run = (...parameters: string[]) => runHere(["stats", ...parameters], { folder, environment });
+	const { text } = await run("--by", "agent");
+	expect(text).toMatch(/^main agent +1 .* 3\.00 /m);
+	expect(text).toMatch(/^subagent a25 +1 .* 0\.25 /m);
+	expect(text).not.toMatch(/^subagent a2 /m);
+	expect(text).toContain("6 more rows: --json lists all.");
+	expect(JSON.parse((await run("--by", "agent", "--json")).text).by).toHaveLength(26);
+	expect((await run()).text).toContain("25 requests of subagents: 3.25 US dollars, which count (--by agent).");
+});
+
 it("stats --breaks sums why caches broke, with one line of advice where something can be done", async () => {
 	const folder = await scratchFolder();
 	const environment = { XDG_STATE_HOME: join(folder, "state") };

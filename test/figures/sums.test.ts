@@ -45,12 +45,14 @@ describe("sums", () => {
 		["program", ["claude", "opencode"]],
 		["project", ["3f2a9c1e55/palimpsest", "unknown"]],
 		["model", ["claude-opus-5-5", "gpt-5.6"]],
+		["agent", ["main agent", "subagent a76cb6e974cab09d2"]],
 	] as const)("are grouped by %s", (by, names) => {
 		const sums = startSums(by);
 		sums.add(request);
 		const other = { program: "opencode", project: undefined, model: "gpt-5.6", at: at + 24 * 3_600_000, usd: 1 };
-		sums.add({ ...request, ...other });
+		sums.add({ ...request, ...other, agent: "a76cb6e974cab09d2" });
 		const { by: rows, all } = sums.end();
+		expect([all.subagent_requests, all.subagent_usd]).toEqual([1, 1]);
 		expect(rows.map(({ name }) => name)).toEqual(names);
 		for (const key of ["requests", "tokens", "billed", "usd"] as const) {
 			expect(rows.reduce((sum, row) => sum + row[key], 0)).toBe(all[key]);

@@ -98,21 +98,20 @@ describe("Nanocoder", () => {
 });
 
 describe("Oh My Pi", () => {
-	it("gets the addresses of its providers, those of its settings among them, in an extension", async () => {
-		await settings(
-			".omp/agent/models.yml",
-			"providers:\n  mine: { baseUrl: https://mine.example, api: anthropic-messages }\n",
-		);
+	it("gets its settings with other addresses in a folder of links", async () => {
+		const mine = "  mine: { baseUrl: https://mine.example, api: anthropic-messages, apiKey: KEY }\n";
+		await settings(".omp/agent/models.yml", `providers:\n${mine}`);
 		const pointed = await point("omp", {}, ["--model", "mine/sonnet"]);
 		expect(pointed.upstreams).toMatchObject({ anthropic: "https://mine.example", openai: "https://api.openai.com/v1" });
-		const [name, text] = fileIn(pointed);
-		expect(pointed.parameters).toEqual(["--extension", join(here.folder, name)]);
-		expect(text).toContain(`pi.registerProvider("mine", { baseUrl: "${origin}" })`);
-		// The key of Anthropic goes there, and not to the upstream.
-		expect(text).not.toContain('"anthropic"');
-		const usual = await point("omp");
-		expect(usual.upstreams.anthropic).toBe("https://api.anthropic.com");
-		expect(fileIn(usual)[1]).not.toContain('"mine"');
+		expect(pointed.environment).toEqual({ PI_CODING_AGENT_DIR: here.folder });
+		expect(pointed.linkedFolder).toBe(join(here.home, ".omp/agent"));
+		expect(JSON.parse(fileIn(pointed)[1]).providers).toMatchObject({
+			mine: { baseUrl: origin, api: "anthropic-messages", apiKey: "KEY" },
+			// The key of Anthropic goes there, and not to the upstream.
+			anthropic: { baseUrl: "https://api.anthropic.com" },
+			openai: { baseUrl: `${origin}/v1` },
+		});
+		expect((await point("omp")).upstreams.anthropic).toBe("https://api.anthropic.com");
 	});
 
 	it("has the settings of a profile and of another folder", async () => {

@@ -556,10 +556,18 @@ export const programs: readonly AgentProgram[] = [
 		command: "mastracode",
 		parameters: (prompt) => ["--prompt", prompt],
 		configure: ({ origin }) => ({
-			environment: { MASTRACODE_DISABLE_UPDATE_CHECK: "1", MASTRACODE_DISABLE_MEMORY: "1" },
+			environment: { MASTRACODE_DISABLE_UPDATE_CHECK: "1" },
 			files: {
 				".local/share/mastracode/settings.json": json({
-					models: { modeDefaults: { build: "stand-in/gpt-5", plan: "stand-in/gpt-5", fast: "stand-in/gpt-5" } },
+					models: {
+						modeDefaults: { build: "stand-in/gpt-5", plan: "stand-in/gpt-5", fast: "stand-in/gpt-5" },
+						omModelOverride: "stand-in/gpt-5",
+						observerModelOverride: "stand-in/gpt-5",
+						reflectorModelOverride: "stand-in/gpt-5",
+						// Its memory would take the place of the history, and the stand-in knows nothing to observe.
+						omObservationThreshold: 5_000_000,
+						omReflectionThreshold: 5_000_000,
+					},
 					customProviders: [{ name: "stand-in", url: `${origin}/v1`, apiKey: key, models: ["gpt-5"] }],
 				}),
 			},

@@ -90,6 +90,7 @@ describe("a conversation", () => {
 	it("is named by its program and folder, or its API", () => {
 		expect(nameOf(liveConversation(1))).toBe("claude · webshop");
 		expect(nameOf(liveConversation(1, { program: null, folder: null }))).toBe("anthropic");
+		expect(nameOf(liveConversation(1, { agent: "a76c" }))).toBe("claude · webshop · subagent a76c");
 	});
 
 	it("does not show unknown dollars as none", () => {
@@ -122,6 +123,10 @@ it("the figures of the proxy name the causes of a small saving", () => {
 	expect(rows.get("Faults")).toBe("encoding 1");
 	expect(rows.get("Pings")).toBe("2 pings kept caches warm, billed 6,018, $0.02");
 	expect(rows.has("Held out")).toBe(false);
+	expect(rows.has("Subagents")).toBe(false);
+	const status = liveStatus([liveConversation(24, { agent: "a76c" })]);
+	const subagents = { ...status.edited, requests: 24, usd: 0.5, usd_saved: 0.04 };
+	expect(new Map(proxyRows({ ...status, subagents })).get("Subagents")).toBe("24 requests, $0.50, $0.040 saved");
 	expect(rows.get("Other requests")).toBe("3 passed on unread");
 });
 

@@ -67,6 +67,35 @@ describe("the figures of a proxy", () => {
 		expect(conversations[0]).toMatchObject({ program: "claude", folder: "project", usd: edited.usd });
 	});
 
+	it("name the subagent of a request, with its dollars in the status and in the lines", async () => {
+		const folder = join(await scratchFolder(), "figures");
+		const provider = accountingProvider();
+		const figures = openFigures({ keep: "all", program: "claude", projectFolder: "/a/project", folder });
+		const session = await startPlayed({ figures }, ({ body }, response) => {
+			response.writeHead(200, { "Content-Type": "application/json" });
+			response.end(provider.answer(body.toString()));
+		});
+		const proxy = await session.start();
+		const agents = [undefined, "a76cb6e974cab09d2", "an agent\nof its own"];
+		for (const [index, agent] of agents.entries()) {
+			const { headers, ...request } = requestOf(
+				"anthropic",
+				turnsOf(3, 2_000 + index).map((turn) => ({ ...turn, id: `${turn.id}${index}` })),
+			);
+			await sendSettled(proxy, {
+				...request,
+				headers: { ...headers, ...(agent && { "X-Claude-Code-Agent-Id": encodeURI(agent) }) },
+			});
+		}
+		const names = [undefined, agents[1], expect.stringMatching(/^unnamed [0-9a-f]{8}$/)];
+		const lines = await linesIn(folder, "request");
+		expect(lines.map(({ agent }) => agent)).toEqual(names);
+		const { edited, subagents, conversations } = (await statusOf(proxy)) as ProxyStatus;
+		expect(conversations.map(({ agent }) => agent ?? undefined).reverse()).toEqual(names);
+		const ofSubagents = lines.slice(1).reduce((sum, { usd = 0 }) => sum + usd, 0);
+		expect([subagents.requests, subagents.usd, edited.requests]).toEqual([2, expect.closeTo(ofSubagents, 5), 3]);
+	});
+
 	it("have no dollars for a model without a known price", async () => {
 		const session = await startPlayed();
 		const proxy = await session.start();
