@@ -36,6 +36,8 @@ async function point({ homeFolder, origin, folder, parameters }: LaunchSurroundi
 	};
 }
 
+const noChange = "export default () => {};\n";
+
 /** It asks for the function each time that it makes a model. */
 function modText(ways: ReadonlyMap<string, string>): string {
 	return `const ways = ${JSON.stringify([...ways])};
@@ -45,8 +47,7 @@ globalThis.fetch = (input, init) => {
 	const way = asked && ways.find(([from]) => asked === from || asked.startsWith(\`\${from}/\`));
 	return own(way ? way[1] + asked.slice(way[0].length) : input, init);
 };
-export default () => {};
-`;
+${noChange}`;
 }
 
 /** The address of a provider, and those of its models that have their own. */

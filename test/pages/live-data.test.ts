@@ -126,7 +126,7 @@ it("the figures of the proxy name the causes of a small saving", () => {
 	expect(rows.has("Subagents")).toBe(false);
 	const status = liveStatus([liveConversation(24, { agent: "a76c" })]);
 	const subagents = { ...status.edited, requests: 24, usd: 0.5, usd_saved: 0.04 };
-	expect(new Map(proxyRows({ ...status, subagents })).get("Subagents")).toBe("24 requests, $0.50, $0.040 saved");
+	expect(new Map(proxyRows({ ...status, subagents })).get("Subagents")).toBe("24 requests, $0.50, $0.04 saved");
 	expect(rows.get("Other requests")).toBe("3 passed on unread");
 });
 
