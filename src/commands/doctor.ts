@@ -217,7 +217,7 @@ async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
 			return { part, problem, state: problem === undefined ? "installed" : `fails (${problem})` };
 		}),
 	);
-	const ofPlugins = plugins.map((host) => ({ part: `${host} plugin of its own`, state: "installed" }));
+	const ofPlugins = plugins.map((host) => ({ part: `${host} with our plugin`, state: "installed" }));
 	const text = [...found, ...ofPlugins].map(({ part, state }) => `${part}: ${state}`).join(", ");
 	if (found.some((one) => one.unreadable !== undefined))
 		return {

@@ -79,7 +79,7 @@ describe("palimpsest doctor", () => {
 			await write(file, text);
 			const of = async () => (await examine(...free)).of("hosts");
 			expect(await of()).toMatchObject({
-				found: expect.stringContaining(`${host} plugin of its own: installed`),
+				found: expect.stringContaining(`${host} with our plugin: installed`),
 				state: "ok",
 			});
 			const command = brings === "server" || host === "pi" ? ["install", host] : ["hook", "install", host];
@@ -91,7 +91,7 @@ describe("palimpsest doctor", () => {
 			expect(await readFile(join(folder, file), "utf8")).toBe(text);
 			const off = text.replace("true", "false").replace(/palimpsest(?=-mcp|" \}$)/, "another");
 			await write(file, off);
-			expect((await of())?.found).not.toContain("plugin of its own");
+			expect((await of())?.found).not.toContain("with our plugin");
 		},
 	);
 
