@@ -170,7 +170,7 @@ async function prepareOrPass(
 	asked: AskedWhole,
 	exchange: Exchange,
 ): Promise<Prepared<string> | "as_sent" | "thread" | "large" | "no_room" | "no_format" | { readonly batch: string }> {
-	const { route, editing, accounts, upstream, recallCommand, ledger, log } = exchange;
+	const { route, editing, accounts, upstream, recallCommand, log } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
 		const read = await readRequest(asked.body.bytes, {
@@ -191,7 +191,6 @@ async function prepareOrPass(
 		return read.kind;
 	} catch (error) {
 		if (error instanceof PalimpsestError && error.code === "not_a_conversation") {
-			ledger.withoutDecision("no_format");
 			log?.({ level: "warning", message: describe(error), data: { event: "no_format" } });
 			return "no_format";
 		}

@@ -16,7 +16,7 @@ import {
 	reasonAgainst,
 	type Why,
 } from "./decisions.ts";
-import { type Branch, type Histories, messagesOf } from "./histories.ts";
+import { type Branch, type Histories, messagesOf, settledLength } from "./histories.ts";
 import { messageKey } from "./identity.ts";
 import type { Memory } from "./memory.ts";
 import type { Note, StateChange } from "./notes.ts";
@@ -343,7 +343,7 @@ function decide(
 	}
 	const clearing = clearingFor(request, shared.policy, remembered);
 	// A program that asks again after a failure gets the same edits: the provider's cache may hold them.
-	const isAgain = branch?.wasRefused === true && messagesOf(branch) === transcript.messages.length && !isCold;
+	const isAgain = branch?.wasRefused === true && messagesOf(branch) === settledLength(transcript) && !isCold;
 	const mayChoose = !isAgain && clearing !== "refused";
 	const chosen = mayChoose ? choose(opened, known, { remembered, terms, clearing }) : undefined;
 	for (const [place, { kind, values, ref }] of chosen?.decisions ?? []) {

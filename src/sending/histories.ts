@@ -120,7 +120,9 @@ export function createHistories({
 			branch: Branch | undefined,
 		): Branch {
 			const branches = takeOut(conversation);
-			const { transcript, paired, keys, writtenText } = request;
+			const { paired, keys, writtenText } = request;
+			const messages = request.transcript.messages.slice(0, settledLength(request.transcript));
+			const transcript = { ...request.transcript, messages };
 			// Of a history that goes on, only new messages are counted.
 			const before = branch?.last.kind === "history" ? branch.last : undefined;
 			const length = (before?.chars ?? 0) + charsOf(transcript, before?.transcript.messages.length);
@@ -144,6 +146,14 @@ export function createHistories({
 			for (const [conversation, { at }] of held) if (Math.abs(now() - at) > heldForMs) letGo(conversation);
 		},
 	};
+}
+
+/**
+ * The messages up to the last one with a call or a result. Some programs end each request with words of the moment, such as OpenClaw
+ * with what runs at the time, and take them out of the next one.
+ */
+export function settledLength({ messages }: Transcript): number {
+	return messages.findLastIndex(({ calls, results }) => calls.length + results.length > 0) + 1;
 }
 
 /** The results of the last request of a branch. */

@@ -7,7 +7,7 @@ import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/s
 import { createHistories } from "../../src/sending/histories.ts";
 import { resultKeys } from "../../src/sending/identity.ts";
 import { createRandom, pick } from "../bench/random.ts";
-import { early, memoryArchive } from "../proxy/played.ts";
+import { early, memoryArchive, sendSettled, startPlayed } from "../proxy/played.ts";
 import { isMasked, requestOf, type Turn, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -140,3 +140,19 @@ it("counts what many short messages take beside their texts", () => {
 	expect([held.length > 2, held.length < 12]).toEqual([true, true]);
 	expect(histories.continuedBy("0", transcriptOf(0))).toBe(branches[0]);
 });
+
+it.each(["anthropic", "chat"] as const)(
+	"a program that ends each request with words of the moment is masked: %s",
+	async (api) => {
+		const session = await startPlayed({ policy: early });
+		const proxy = await session.start();
+		for (let count = 1; count <= 6; count += 1) {
+			const { body, ...rest } = requestOf(api, turnsOf(count, 3_000));
+			const { messages, ...others } = JSON.parse(String(body));
+			const moment = { role: "user", content: `${count} commands are running.` };
+			await sendSettled(proxy, { ...rest, body: JSON.stringify({ ...others, messages: [...messages, moment] }) });
+		}
+		expect(session.lastTexts().filter(isMasked)).toHaveLength(3);
+		expect(session.lastBody()).toContain("6 commands are running.");
+	},
+);
