@@ -19,7 +19,7 @@ export interface FoundOriginal extends RecalledListing {
 export interface FoundOriginals {
 	/** The last used first; where there are very many, by their references. */
 	readonly originals: readonly FoundOriginal[];
-	/** Originals that were searched. */
+	/** Originals that were searched, with those of the searches that this one goes on from. */
 	readonly searched: number;
 	/** `tokens`: more may be found with a larger `max_tokens`. `time`: others were not searched. Null if all were. */
 	readonly stopped: "tokens" | "time" | null;
@@ -54,25 +54,26 @@ const longestQuery = 1_000;
  * `invalid_argument` for an empty or long query, a pattern that RE2 does not know, and what no search gave as `next`.
  */
 export async function searchOriginals(request: SearchRequest): Promise<FoundOriginals> {
-	const { archive, policy, maxTokens = usualMaxTokens, after, elapsed = () => performance.now() } = request;
+	const { archive, policy, maxTokens = usualMaxTokens, elapsed = () => performance.now() } = request;
+	const { place: after, searched: before } = readNext(request.after);
 	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
 	const matcher = matcherOf(request);
 	const countTokens = await counterOf(policy);
 	const originals: FoundOriginal[] = [];
-	let searched = 0;
+	let searched = before;
 	let left = maxTokens;
 	let until = Number.POSITIVE_INFINITY;
-	let [next, order]: [string | null, ScanOrder] = [after ?? null, "use"];
+	let [next, order]: [string | null, ScanOrder] = [request.after ?? null, "use"];
 	for await (const scanned of archive.scan(mostBytes, after)) {
 		const { text, listing } = scanned;
 		({ order } = scanned);
 		// The time begins with the first text: to list them may take longer on a slow disk.
-		if (searched === 0) until = elapsed() + searchTimeMs;
+		if (searched === before) until = elapsed() + searchTimeMs;
 		// Each search gets further, however long the first texts take to come.
-		if (searched > 0 && elapsed() > until) return { originals, searched, stopped: "time", next, order };
+		if (searched > before && elapsed() > until) return { originals, searched, stopped: "time", next, order };
 		let isBroken = false;
 		const matches = matcher(text, () => {
-			isBroken ||= searched > 0 && elapsed() > until;
+			isBroken ||= searched > before && elapsed() > until;
 			return isBroken;
 		});
 		// The next search begins with this text, and reads all of it.
@@ -90,9 +91,15 @@ export async function searchOriginals(request: SearchRequest): Promise<FoundOrig
 			originals.push(original);
 		}
 		searched += 1;
-		next = scanned.place;
+		next = `${scanned.place}+${searched}`;
 	}
 	return { originals, searched, stopped: null, next: null, order };
+}
+
+/** A place in the archive, and how many originals were searched up to there. */
+function readNext(next: string | undefined): { readonly place: string | undefined; readonly searched: number } {
+	const [, place, searched] = /^(.+)\+(\d{1,12})$/.exec(next ?? "") ?? [];
+	return { place: place ?? next, searched: Number(searched ?? 0) };
 }
 
 export const originalNames: Readonly<Record<RecalledListing["kind"], string>> = {

@@ -128,15 +128,18 @@ describe("searchOriginals", () => {
 		};
 		for (const more of [{ elapsed }, { maxTokens: 150 }]) {
 			const lines: string[] = [];
-			let [after, searches]: [string | undefined, number] = [undefined, 0];
+			let [after, searches, all]: [string | undefined, number, number] = [undefined, 0, 0];
 			do {
-				const { originals, next } = await found(archive, "needle", { ...more, after });
+				const { originals, next, searched } = await found(archive, "needle", { ...more, after });
+				all = searched;
 				lines.push(...originals.flatMap((one) => one.lines.map(({ text }) => text)));
 				after = next ?? undefined;
 				searches += 1;
 			} while (after !== undefined && searches < 30);
 			expect(searches).toBeGreaterThan(2);
 			expect(lines).toEqual(texts.toReversed());
+			// The last page tells of all pages.
+			expect(all).toBe(texts.length);
 		}
 		await expect(found(archive, "needle", { after: "nowhere" })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
