@@ -6,8 +6,8 @@ import { atMost, progress, short, type Table, type Target } from "./section.ts";
 
 const many = Number(process.env.CONVERSATIONS ?? 2_000);
 const atOnce = 8;
-/** Histories rest a minute after their last request, and are looked at each 20 s; garbage is collected some seconds later. */
-const restMs = 100_000;
+/** Histories rest a minute after their last request, and are looked at each 20 s; V8 collects an idle heap up to 30 s later. */
+const restMs = 120_000;
 
 /** A flood of conversations through one proxy. */
 interface Flood {
