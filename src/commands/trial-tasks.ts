@@ -93,6 +93,13 @@ async function addFolder(hash: Hash, folder: string, within: string): Promise<vo
 	}
 }
 
+const changed = "its folder has changed since the trial began: a program, setup or check has written to it";
+
+/** A program or a check that writes there decides on the runs after it. */
+async function hasChanged({ folder, hash }: TrialTask): Promise<boolean> {
+	return (await hashOf(folder).catch(() => undefined)) !== hash;
+}
+
 export interface ScriptLimits {
 	readonly seconds: number;
 	readonly signal: AbortSignal;
@@ -100,9 +107,11 @@ export interface ScriptLimits {
 
 /** Makes the starting tree of a task in a new folder. Returns why it cannot be made, in words. */
 export async function makeTree(
-	{ folder }: TrialTask,
+	task: TrialTask,
 	{ copy, ...limits }: ScriptLimits & { readonly copy: string },
 ): Promise<string | undefined> {
+	const { folder } = task;
+	if (await hasChanged(task)) return changed;
 	try {
 		await mkdir(copy, { recursive: true });
 		const tree = path.join(folder, "tree");
@@ -138,8 +147,9 @@ export async function problemAtStart(task: TrialTask, limits: ScriptLimits): Pro
 export type Checked = { readonly kind: "solved" | "unsolved" } | { readonly kind: "failed"; readonly reason: string };
 
 /** Runs the check of a task in a copy. Codes from 126 on are those of a shell that could not run it, and of signals. */
-export async function runCheck({ folder }: TrialTask, how: ScriptLimits & { readonly cwd: string }): Promise<Checked> {
-	const ran = await runScript(path.join(folder, "check"), how);
+export async function runCheck(task: TrialTask, how: ScriptLimits & { readonly cwd: string }): Promise<Checked> {
+	if (await hasChanged(task)) return { kind: "failed", reason: changed };
+	const ran = await runScript(path.join(task.folder, "check"), how);
 	if (ran.kind === "failed") return { kind: "failed", reason: `check ${ran.reason}` };
 	if (ran.code >= 126) return { kind: "failed", reason: `check ended with exit code ${ran.code}` };
 	return { kind: ran.code === 0 ? "solved" : "unsolved" };

@@ -76,16 +76,17 @@ export function createKeepWarm(what: {
 	};
 
 	const schedule = (conversation: string, one: Held): void => {
-		const due = one.renewedAt + rule.after * one.terms.lifetime;
-		one.cancel = later(Math.max(0, due - now()), () =>
+		const longest = rule.after * one.terms.lifetime;
+		// A clock that was set back would have it wait until the cache is long lost.
+		one.cancel = later(Math.min(longest, Math.max(0, one.renewedAt + longest - now())), () =>
 			ping(conversation, one).catch(() => fail(conversation, one, "no whole answer")),
 		);
 	};
 
 	const ping = async (conversation: string, one: Held): Promise<void> => {
 		const at = now();
-		// A machine that slept, or an answer that took long.
-		const isExpired = at >= one.renewedAt + one.terms.lifetime;
+		// A machine that slept, an answer that took long, or a clock that was set.
+		const isExpired = at < one.renewedAt || at >= one.renewedAt + one.terms.lifetime;
 		// A subagent that has done its work.
 		const isOver = !one.callsTools && latest.get(one.session) !== conversation;
 		if (isExpired || isOver || !one.isThere()) return forget(conversation);

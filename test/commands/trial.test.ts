@@ -54,7 +54,8 @@ const words = (mode: string) => [
 ];
 
 function runTrial(options: readonly string[], mode = "works") {
-	const environment = { ANTHROPIC_BASE_URL: provider.origin, PALIMPSEST_LOCALE: "en" };
+	const secret = { SECRET_OF_CHECK: "sk-ant-not-to-be-shown" };
+	const environment = { ANTHROPIC_BASE_URL: provider.origin, PALIMPSEST_LOCALE: "en", ...secret };
 	return runCli(["trial", "tasks", ...options, ...words(mode)], { folder, environment });
 }
 
@@ -181,6 +182,26 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 		const { code, text } = await runCli(["trial", "tasks", "--trials", "1", ...absent], { folder });
 		expect(code).toBe(1);
 		expect(text).toContain("not run: 4 runs, since cannot run no-such-program: there is no such command");
+	});
+
+	it("runs no task whose check writes to its folder or never ends, and shows nothing that a check prints", async () => {
+		const solved = 'test "$(cat answer.txt)" = "$(cat key.txt)"';
+		await addTask("writes", `cp key.txt "$(dirname "$0")/tree/answer.txt"; ${solved}`);
+		await addTask("endless", "trap '' TERM; while true; do sleep 1; done");
+		await addTask("prints", `echo "$ANTHROPIC_BASE_URL $SECRET_OF_CHECK" | tee /dev/stderr; ${solved}`);
+		const { code, report, lines } = await reportOf(["--trials", "1", "--timeout", "1"]);
+		expect(code).toBe(0);
+		expect(report.not_run.slice(0, 1)).toEqual([{ task: "endless", reason: "check took over 1 seconds" }]);
+		expect(report.not_run.slice(1)).toEqual([
+			...["raw", "palimpsest"].map((arm) => ({
+				task: "writes",
+				run: { task: "writes", arm, trial: 1 },
+				reason: "its folder has changed since the trial began: a program, setup or check has written to it",
+			})),
+		]);
+		expect(report.tasks.map(({ task }) => task)).toContain("prints");
+		const results = await readFile(join(folder, "results.jsonl"), "utf8");
+		expect(`${results}${lines.join()}${JSON.stringify(report)}`).not.toContain("not-to-be-shown");
 	});
 
 	it("ends the program with Ctrl-C, and makes the run again later", async () => {

@@ -94,6 +94,25 @@ function start(answers: readonly Answer[] = []) {
 
 const textOf = (asked: Asked | undefined) => (asked && "bytes" in asked.body ? asked.body.bytes.toString() : "");
 
+describe("a clock that is set by a day", () => {
+	const day = 24 * 60 * minute;
+	it.each([day, -day])("costs the ping of a pause under way, and none of a later one: %d ms", async (ms) => {
+		const { rest, pass, pings, clock, answered, keepWarm } = start();
+		rest();
+		await pass(2);
+		clock.jump(ms);
+		await pass(2 * 24 * 60);
+		const asked = answered();
+		clock.jump(ms);
+		keepWarm.begin("d")(asked);
+		await pass(2 * 24 * 60);
+		expect([pings.length, clock.waiting()]).toEqual([0, 0]);
+		rest();
+		await pass(4.51);
+		expect(pings).toHaveLength(1);
+	});
+});
+
 describe("a ping", () => {
 	it("is the last request to the byte, for one token and without a stream, shortly before the cache expires", async () => {
 		const { rest, pass, pings, renewed, kept } = start();

@@ -1,9 +1,11 @@
 /** A clock that a test turns. What is to run later runs when its time has come, in order. */
 export function createHandClock(start = Date.UTC(2026, 0, 1)) {
 	let time = start;
+	/** How far somebody has set the clock. */
+	let set = 0;
 	const waiting = new Set<{ readonly at: number; readonly run: () => Promise<void> }>();
 	return {
-		now: () => time,
+		now: () => time + set,
 		later(ms: number, run: () => Promise<void>): () => void {
 			const one = { at: time + ms, run };
 			waiting.add(one);
@@ -22,6 +24,10 @@ export function createHandClock(start = Date.UTC(2026, 0, 1)) {
 				await next.run();
 			}
 			time = end;
+		},
+		/** Somebody sets the clock, while nothing waits longer or shorter. */
+		jump(ms: number): void {
+			set += ms;
 		},
 		/** The machine sleeps: nothing runs in time. */
 		sleep(ms: number): void {
