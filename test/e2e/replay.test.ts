@@ -110,9 +110,12 @@ describe.concurrent("replay", () => {
 	});
 
 	it("prints a table for people", async () => {
-		const { code, text, lines } = await run("chat.json", "--policies", "window:8,./my.toml,balanced:low");
+		const { code, text, lines } = await run("chat.json", "--policies", "window:8,./my.toml,balanced:low", "--all");
 		expect([code, lines]).toEqual([0, []]);
-		const rows = text.split("\n");
+		const [sentence, , ...rows] = text.split("\n");
+		expect(sentence).toMatch(
+			/^With balanced:low the input of this session would have cost \d+ % less; 0\.00 of 100 calls/,
+		);
 		expect(rows[0]).toBe("chat.json, 14 LLM calls");
 		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +in 100 +faults +least +worst +output +share$/);
 		expect(rows.slice(4, 7).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);
@@ -169,7 +172,7 @@ describe.concurrent("replay", () => {
 	it("writes one page with the figures and no text of the conversation", async () => {
 		const { code, text, lines } = await run("sessions", "chat.json", "--html", "page.html");
 		expect(code).toBe(0);
-		expect(text).toMatch(/^3 conversations, /);
+		expect(text).toMatch(/^With balanced .*\n\n3 conversations, /);
 		expect(lines).toHaveLength(1);
 		const page = await readFile(join(folder, "page.html"), "utf8");
 		for (const word of ["<!doctype html>", "night.jsonl", "break_even:8", "</html>"]) {
@@ -192,7 +195,11 @@ describe.concurrent("a refused replay prints one line and no partial output", ()
 		["a missing file", ["chat.json", "absent"], /^\[unreadable_file\] .*absent: there is no such file/],
 		["a folder of nothing", ["nothing"], /^\[invalid_argument\] No conversation .*1 file that cannot be read/],
 		["an empty folder", ["sessions/project/empty"], /^\[invalid_argument\] .*no \.json or \.jsonl file/],
-		["a page in no folder", ["chat.json", "--html", "no/page.html"], /^\[unwritable_file\] .*no\/page\.html: ENOENT/],
+		[
+			"a page in no folder",
+			["chat.json", "--html", "no/page.html"],
+			/^\[unwritable_file\] .*no\/page\.html: there is no such/,
+		],
 	])("%s", async (_what, parameters, words) => {
 		const { code, text, lines } = await run(...parameters);
 		expect([code, text]).toEqual([1, ""]);
