@@ -67,7 +67,7 @@ describe("a key that is entered", () => {
 		['{"a": {"b": null}}', ["a", "b", "c"], "`a.b` is not an object"],
 		["[]", ["a"], "it does not hold an object"],
 		["null", ["a"], "it does not hold an object"],
-		['{"a": 1', ["b"], "it is not valid JSON"],
+		['{"a": 1', ["b"], "it is not valid JSON (line 1, column 8)"],
 		['{"a": {"b": 1}, "a": {"c": 1}}', ["a", "c"], "a key on the path to `a.c` appears twice"],
 		['{"a": 1, "a": 2}', ["a"], "`a` cannot be changed on its own where it is"],
 	])("is refused in %s at %j", (text, key, reason) => {
@@ -84,7 +84,7 @@ describe("a value in settings", () => {
 		expect(entryInJson("{}", ["a", "b"])).toBeUndefined();
 		expect(() => entryInJson('{"a": "b"}', ["a", "length"])).toThrow(refusal("`a` is not an object"));
 		expect(readSettings('// mine\n{"a": 1, /* two */ "b": [1,],}')).toEqual({ a: 1, b: [1] });
-		expect(() => readSettings('{"a": 1} x')).toThrow(refusal("it is not valid JSON"));
+		expect(() => readSettings('{"a": 1} x')).toThrow(refusal("it is not valid JSON (line 1, column 10)"));
 	});
 });
 
