@@ -4,7 +4,7 @@ import { openFigures } from "../../src/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { early, linesIn, sendSettled, startPlayed } from "./played.ts";
 import { maskedIn, requestOf, type SessionApi, turnsOf } from "./sessions.ts";
-import { type Sent, send } from "./upstream.ts";
+import type { Sent } from "./upstream.ts";
 
 type Json = Record<string, unknown>;
 
@@ -133,24 +133,6 @@ describe("a request that takes the history without asking for an answer", () => 
 			await sendSettled(proxy, request);
 			expect(upstream.received.at(-1)?.body.toString()).toBe(request.body);
 		}
-	});
-
-	it("keeps nobody waiting where a batch has very many conversations", async () => {
-		const { upstream, start } = await startPlayed({ policy: early });
-		const proxy = await start();
-		const params = bodyOf("anthropic");
-		const requests = Array.from({ length: 300 }, (_, index) => {
-			const messages = [{ role: "user", content: `Task ${index}.` }, ...(params.messages as Json[]).slice(1)];
-			return { custom_id: `${index}`, params: { ...params, messages } };
-		});
-		const batch = send(proxy.url, post("/v1/messages/batches", { requests }));
-		let answered = 0;
-		while (upstream.received.length === 0) {
-			await send(proxy.url, { path: "/palimpsest/healthz" });
-			answered += 1;
-		}
-		expect((await batch).status).toBe(200);
-		expect(answered).toBeGreaterThan(5);
 	});
 
 	it("is sent again as it came where a batch with edits is refused", async () => {
