@@ -11,6 +11,11 @@ type Values = readonly JsonObject[];
 
 const shapes: readonly { readonly title: string; readonly isShape: (values: Values) => boolean }[] = [
 	{
+		title: "a session of Command Code",
+		isShape: (values) =>
+			values.some(isDroidRecord) && values.some(({ type, version }) => type === "session" && version !== undefined),
+	},
+	{
 		title: "a session of Factory Droid",
 		isShape: (values) =>
 			values.some(isDroidRecord) && values.some(({ type }) => type === "session_start" || type === "message"),

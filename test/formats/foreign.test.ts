@@ -21,6 +21,11 @@ const droid = [
 	},
 ];
 
+const commandCode = [
+	{ type: "session", version: 3, id: "s", timestamp: "2026-11-28T12:00:00.000Z", cwd: "/w" },
+	...droid.slice(1),
+];
+
 const cursor = [
 	{ type: "system", subtype: "init", session_id: "s", cwd: "/w", model: "auto" },
 	{ type: "user", session_id: "s", message: { role: "user", content: [{ type: "text", text: "Go." }] } },
@@ -54,6 +59,7 @@ const plain = [
 describe("shapes that resemble a format", () => {
 	it.each<[string, readonly unknown[]]>([
 		["a session of Factory Droid", droid],
+		["a session of Command Code", commandCode],
 		["a stream of the Cursor CLI", cursor],
 		["messages of Crush", crush],
 		["messages of Crush", crush.map(({ parts, ...row }) => ({ ...row, parts: JSON.stringify(parts) }))],
