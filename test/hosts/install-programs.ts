@@ -18,6 +18,10 @@ export type Installed =
 	| { readonly kind: "installed"; readonly version: string; readonly binFolder: string }
 	| { readonly kind: "absent"; readonly version: string; readonly reason: string };
 
+export function installedFolder(name: string): string {
+	return join(programsFolder, "installed", name.replace(/^@/, "").replace("/", "-"));
+}
+
 /** Installs a package in its exact version into a folder of its own, where it is not there yet. */
 export function installProgram(
 	program: Pick<AgentProgram, "package" | "nativeFolder" | "beside" | "skipsScripts">,
@@ -28,7 +32,7 @@ export function installProgram(
 		throw new Error(`test/hosts/programs/package.json has no exact version of ${program.package}.`);
 	const { nativeFolder } = program;
 	const name = nativeFolder === undefined ? program.package : `${program.package}-${platformName()}`;
-	const folder = join(programsFolder, "installed", name.replace(/^@/, "").replace("/", "-"));
+	const folder = installedFolder(name);
 	// A native package has the program itself beside its manifest, and no command of npm.
 	const binFolder = join(folder, "node_modules", nativeFolder === undefined ? ".bin" : join(name, nativeFolder));
 	const installed = { kind: "installed", version, binFolder } as const;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { chatGptPath, chatGptSignIn, googleToken } from "../support/sign-ins.ts";
 import { type CloudName, cloudKey } from "../support/stand-in-cloud.ts";
+import { installedFolder } from "./install-programs.ts";
 
 /** An agent program, how it is run without a terminal, and where its settings name the provider. */
 export interface AgentProgram {
@@ -13,8 +14,9 @@ export interface AgentProgram {
 	readonly skipsScripts?: true;
 	/** The package for this platform has the program itself, which runs without Node, in this folder of it. */
 	readonly nativeFolder?: string;
-	/** As `palimpsest launch` calls it. */
 	readonly command: string;
+	/** As `palimpsest launch` calls it, if not by its command. */
+	readonly launchedAs?: string;
 	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
 	readonly inside?: {
 		readonly kind: "plugin" | "hook";
@@ -57,6 +59,17 @@ const geminiSettings = (selectedType: string) =>
 		security: { auth: { selectedType } },
 		telemetry: { enabled: false },
 	});
+/** The arguments of Node.js for a program that gives a prompt to an SDK. */
+function agentScript(prompt: string, module: string, call: (prompt: string) => string): readonly string[] {
+	const [, packageName = "", file = ""] = /^((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(module) ?? [];
+	const path = join(installedFolder(packageName), "node_modules", packageName, file);
+	return [
+		"--input-type=module",
+		"-e",
+		`const sdk = await import(${JSON.stringify(path)});\n${call(JSON.stringify(prompt))}`,
+	];
+}
+
 /** Claude Code as a user of a cloud has it: the settings file names the cloud, and the user has settings in a flag besides. */
 export function claudeOnCloud(cloud: CloudName): AgentProgram {
 	const claude = programs.find(({ name }) => name === "claude") as AgentProgram;
@@ -570,6 +583,46 @@ export const programs: readonly AgentProgram[] = [
 					},
 					customProviders: [{ name: "stand-in", url: `${origin}/v1`, apiKey: key, models: ["gpt-5"] }],
 				}),
+			},
+		}),
+	},
+	{
+		name: "claude-agent-sdk",
+		title: "Claude Agent SDK",
+		package: "@anthropic-ai/claude-agent-sdk",
+		command: "node",
+		launchedAs: "claude-agent-sdk",
+		parameters: (prompt) =>
+			agentScript(prompt, "@anthropic-ai/claude-agent-sdk/sdk.mjs", (text) => {
+				const options = { model: "claude-sonnet-4-5", allowedTools: ["Bash"], maxTurns: 100 };
+				return `for await (const message of sdk.query({ prompt: ${text}, options: ${JSON.stringify(options)} }))
+					if (message.type === "result") console.log(message.result);`;
+			}),
+		configure: ({ origin }) => ({
+			environment: {
+				ANTHROPIC_BASE_URL: origin,
+				ANTHROPIC_API_KEY: key,
+				CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+				DISABLE_TELEMETRY: "1",
+			},
+		}),
+	},
+	{
+		name: "codex-sdk",
+		title: "Codex SDK",
+		package: "@openai/codex-sdk",
+		command: "node",
+		launchedAs: "codex-sdk",
+		parameters: (prompt) =>
+			agentScript(prompt, "@openai/codex-sdk/dist/index.js", (text) => {
+				const options = { skipGitRepoCheck: true, sandboxMode: "danger-full-access", approvalPolicy: "never" };
+				return `const thread = new sdk.Codex().startThread(${JSON.stringify(options)});
+					console.log((await thread.run(${text})).finalResponse);`;
+			}),
+		configure: ({ origin }) => ({
+			environment: { CODEX_API_KEY: key },
+			files: {
+				".codex/config.toml": `model = "gpt-5"\nopenai_base_url = "${origin}/v1"\n[analytics]\nenabled = false\n`,
 			},
 		}),
 	},

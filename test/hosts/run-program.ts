@@ -82,10 +82,10 @@ export async function runProgram(run: {
 			const locale = inside.kind === "hook" ? ["--locale", "en"] : [];
 			await runToEnd([process.execPath, builtCli, "hook", "install", inside.host, ...locale], how);
 		}
+		const launched = program.launchedAs === undefined ? command : [program.launchedAs, ...command];
 		const policy = settings.flatMap((one) => ["--set", one]);
-		const launch = [process.execPath, builtCli, "launch", ...policy, program.command, ...command.slice(1)];
-		const launched = way === "proxy" ? launch : command;
-		const { code, output } = await runToEnd(launched, how);
+		const launch = [process.execPath, builtCli, "launch", ...policy, ...launched];
+		const { code, output } = await runToEnd(way === "proxy" ? launch : command, how);
 		const saysAtEnd = (old: "in_view" | "recalled") => output.includes(finalText(script, old));
 		const old = saysAtEnd("in_view") ? "in_view" : saysAtEnd("recalled") ? "recalled" : "lost";
 		const isRight = old !== "lost";
