@@ -4,16 +4,21 @@ export type Ruler = ReturnType<typeof createRuler>;
 
 /**
  * Learns how a provider counts a conversation in tokens of its own: so many for each of ours, and so many that it adds to a request,
- * such as the frame of its tools. A straight line through all requests that it has counted, edited or not (least squares), so that
- * neither a small first request nor texts of another kind decide alone.
+ * such as the frame of its tools and of each message. A plane through all requests that it has counted, edited or not (least squares),
+ * so that neither a small first request nor texts of another kind decide alone.
  */
 export function createRuler() {
 	let model: string | undefined;
 	let line = emptyLine;
 	return {
 		/** Notes a request: its tokens by our count, as it was sent, and by the provider's. */
-		learn(request: { readonly model: string | undefined; readonly counted: number; readonly real: number }): void {
-			const { counted, real } = request;
+		learn(request: {
+			readonly model: string | undefined;
+			readonly counted: number;
+			readonly messages: number;
+			readonly real: number;
+		}): void {
+			const { counted, messages, real } = request;
 			if (counted <= 0 || real <= 0) return;
 			if (request.model !== model) line = emptyLine;
 			model = request.model;
@@ -23,6 +28,10 @@ export function createRuler() {
 				real: line.real + real,
 				squares: line.squares + counted * counted,
 				products: line.products + counted * real,
+				messages: line.messages + messages,
+				messagesSquared: line.messagesSquared + messages * messages,
+				messagesByCounted: line.messagesByCounted + messages * counted,
+				messagesByReal: line.messagesByReal + messages * real,
 				least: Math.min(line.least, counted),
 				most: Math.max(line.most, counted),
 			};
@@ -37,7 +46,7 @@ export function createRuler() {
 			const predicted = slope * counted + Math.max(0, line.real - slope * line.counted) / line.requests;
 			const whole = real ?? predicted;
 			const ratio = whole / counted;
-			const scale = Math.min(ratio, Math.max(slope, ratio * leastShare));
+			const scale = Math.min(ratio * mostOfText, Math.max(slope, ratio * leastShare));
 			return { scale, added: whole / scale - counted };
 		},
 	};
@@ -45,6 +54,7 @@ export function createRuler() {
 
 const emptyLine = {
 	...{ requests: 0, counted: 0, real: 0, squares: 0, products: 0 },
+	...{ messages: 0, messagesSquared: 0, messagesByCounted: 0, messagesByReal: 0 },
 	...{ least: Number.POSITIVE_INFINITY, most: 0 },
 };
 
@@ -52,11 +62,27 @@ const emptyLine = {
 const leastSpread = 1.5;
 /** At least this share of a request is its text. */
 const leastShare = 0.2;
+/** Its other parts, such as a system prompt of plain words, may have fewer tokens for each of ours than its results. */
+const mostOfText = 1.1;
 
-function slopeOf({ requests, counted, real, squares, products, least, most }: typeof emptyLine): number {
+/** Fewer requests do not tell messages from tokens; nor do requests whose messages and tokens nearly grow alike. */
+const fewest = 6;
+const leastApart = 0.02;
+
+/** Tokens of the provider for each of ours. */
+function slopeOf(line: typeof emptyLine): number {
+	const { requests, counted, real, squares, products, least, most, messages } = line;
 	const ratio = real / counted;
 	if (most < least * leastSpread) return ratio;
-	const slope = (requests * products - counted * real) / (requests * squares - counted * counted);
+	const spread = requests * squares - counted * counted;
+	const together = requests * products - counted * real;
+	const spreadOfMessages = requests * line.messagesSquared - messages * messages;
+	const both = requests * line.messagesByCounted - messages * counted;
+	const ofMessages = requests * line.messagesByReal - messages * real;
+	const apart = spread * spreadOfMessages - both * both;
+	// Requests with the same growth of both have one slope.
+	const isApart = requests >= fewest && apart > leastApart * spread * spreadOfMessages;
+	const slope = isApart ? (together * spreadOfMessages - ofMessages * both) / apart : together / spread;
 	return slope > 0 ? slope : ratio;
 }
 

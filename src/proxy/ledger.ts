@@ -178,7 +178,7 @@ export function createLedger({
 			const real = prompt && promptTokens(prompt);
 			// What it clears because we ask for that is in no count of ours; what the host asks for is in ours alone.
 			const unseen = wasEdited && facts.results.some(({ reason }) => reason === "cleared") ? 0 : cleared;
-			if (real) account.ruler.learn({ model: facts.model, counted, real: real + unseen });
+			if (real) account.ruler.learn({ model: facts.model, counted, messages: parts.sent.length, real: real + unseen });
 			const { scale, added } = account.ruler.measure(counted, real && real + unseen);
 			const measured = withAdded(parts, added);
 			const request = { parts: measured, before: account.before, usage: prompt, scale, terms, isCold, isResumed };
