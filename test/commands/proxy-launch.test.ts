@@ -302,12 +302,15 @@ describe("a dry run", () => {
 		cn: { CONTINUE_GLOBAL_DIR: "." },
 		droid: { FACTORY_RUNTIME_SETTINGS_PATH: "settings.json" },
 		goose: { GOOSE_PROVIDER: "anthropic" },
+		nanocoder: { NANOCODER_PROVIDERS: JSON.stringify([{ name: "mine", baseUrl: "https://gateway.example/v1" }]) },
 	} as Readonly<Record<string, Record<string, string>>>;
 
-	const withAddress = launchedPrograms.filter(({ name }) => name !== "auggie" && name !== "amp");
-	it.each(withAddress.map(({ name, command }) => [name, command]))(
+	// Command Code takes its providers from the home folder alone: test/hosts/base-url-agents.test.ts.
+	const others = ["auggie", "amp", "command-code"];
+	const withAddress = launchedPrograms.filter(({ name }) => !others.includes(name));
+	it.each(withAddress.map(({ name, command, isLibrary }) => [name, isLibrary ? "" : `${command} .*`]))(
 		"shows %s, and starts nothing",
-		async (name, command) => {
+		async (name, start) => {
 			const settings = {
 				providers: {
 					"openai-compatible": { settings: { apiKey: "secret-of-cline", baseUrl: "https://gateway.example/v1" } },
@@ -326,7 +329,7 @@ describe("a dry run", () => {
 			expect([code, lines]).toEqual([0, []]);
 			expect(text).toMatch(/^upstream (?:anthropic|openai|gemini): https:\/\/\S+$/m);
 			expect(text).toContain("http://127.0.0.1:PORT");
-			expect(text.trimEnd().split("\n").at(-1)).toMatch(new RegExp(`^run ${command} .*'a b'$`));
+			expect(text.trimEnd().split("\n").at(-1)).toMatch(new RegExp(`^run ${start}'a b'$`));
 			expect(text).not.toContain("secret-of-");
 			expect((await readdir(folder)).sort()).toEqual(["config.toml", "config.yaml", "settings.json"]);
 		},
