@@ -52,7 +52,7 @@ export function replayMasking(parameters: MaskParameters) {
 	const { meter, idleSeconds, bindsReasoning = parameters.bindsReasoning, ...how } = parameters.replaying;
 	const cacheTime = { seconds: how.prices.cache_seconds, idleSeconds };
 	const history = readHistory({ ...parameters, meter, cacheTime, bindsReasoning });
-	return { history, schedule: replay(history, { forgets: true, ...how, mask: parameters.policy }) };
+	return { history, schedule: replay(history, { forgets: true, ...how, bindsReasoning, mask: parameters.policy }) };
 }
 
 /** When each edit was first made. If the history has placeholders of an earlier call, every edit is made now. */

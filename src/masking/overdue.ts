@@ -19,10 +19,17 @@ const strictness = { age: 4, use: 2 } as const;
  */
 export function startOverdue(
 	history: ReplayHistory,
-	how: { readonly mask: MaskPolicy; readonly prices: Prices; readonly addedToFault?: number | undefined },
+	how: {
+		readonly mask: MaskPolicy;
+		readonly prices: Prices;
+		readonly addedToFault?: number | undefined;
+		readonly bindsReasoning?: boolean | undefined;
+	},
 ) {
-	const { cache_read: read, cache_write: write } = how.prices;
+	const { cache_read: read, cache_write: write, output, thinking_redone: redoneShare } = how.prices;
 	const { patience, leastFreed } = terms[how.mask.selection];
+	// A masked history may have lost its reasoning: a turn is taken to have had as much as its results free.
+	const redone = how.bindsReasoning ? output * redoneShare : 0;
 	const rewriting = strictness[how.mask.selection] * patience * Math.max(0, write - read);
 	const results = history.results as readonly ReplayResult[];
 	const waste = new Float64Array(results.length);
@@ -51,7 +58,7 @@ export function startOverdue(
 				const place = places[first] as number;
 				const { message, saves } = results[place] as ReplayResult;
 				freed += saves;
-				gains += Math.max(0, (waste[place] as number) + gainOf(place));
+				gains += Math.max(0, (waste[place] as number) + gainOf(place) - redone * saves);
 				const rewritten = Math.max(0, (before[sent] as number) - (before[message] as number));
 				const gain = gains - rewriting * rewritten;
 				if (freed < leastFreed || gain <= bestGain) continue;

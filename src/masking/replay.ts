@@ -47,7 +47,7 @@ export interface Replaying {
 /** The schedule of a history extends that of its beginning and of `sent`: nothing masked is ever unmasked. */
 export function replay(
 	whole: ReplayHistory,
-	how: Omit<Replaying, "meter" | "idleSeconds" | "bindsReasoning"> & { readonly mask: MaskPolicy },
+	how: Omit<Replaying, "meter" | "idleSeconds"> & { readonly mask: MaskPolicy },
 ): Schedule {
 	const { mask, budget = Number.POSITIVE_INFINITY, slack = 0, coldAt, addedToFault, oldestFirst } = how;
 	const history = oldestFirst ? { ...whole, reasoning: undefined } : whole;
@@ -64,7 +64,8 @@ export function replay(
 	const selector = startSelector(history, { mask, prices, addedToFault, oldestFirst });
 	const cadence = startCadence({ history, mask, prices, view, selector, oldestFirst });
 	const forgets = how.forgets === true && mask.cadence === "break_even" && !oldestFirst;
-	const overdue = forgets ? startOverdue(history, { mask, prices, addedToFault }) : undefined;
+	const { bindsReasoning } = how;
+	const overdue = forgets ? startOverdue(history, { mask, prices, addedToFault, bindsReasoning }) : undefined;
 	// From a placeholder on, it is not known what the history has cost.
 	const knownUntil = forgets ? firstMessageOf(history.masked, history) : Number.POSITIVE_INFINITY;
 	let ceiling = budget;

@@ -39,6 +39,8 @@ describe("readHistory", () => {
 		expect(historyOf(transcriptFrom([{ role: "user", content: "Go." }]), policy, { bindsReasoning: true })).toEqual({
 			...historyOf(transcriptFrom([{ role: "user", content: "Go." }]), policy),
 			uses: expect.any(Function),
+			lastingUses: expect.any(Function),
+			looseTokens: expect.any(Function),
 			stale: expect.any(Function),
 		});
 	});
