@@ -1,4 +1,5 @@
 // An agent program that calls the server between turns, in any language: here by the MCP SDK over stdio.
+import { readFile as readText } from "node:fs/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import OpenAI from "openai";
@@ -17,7 +18,9 @@ const guarded = async (messages) => {
 		arguments: { messages, tools, model: "gpt-4o", context_window: 32_000, policy },
 	});
 	if (isError) throw new Error(content[0].text);
-	return structuredContent.messages;
+	// In an answer over 8 MB the messages are in a file.
+	const { messages: answered, messages_uri: file } = structuredContent;
+	return answered ?? JSON.parse(await readText(new URL(file), "utf8"));
 };
 
 for (;;) {

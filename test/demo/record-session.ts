@@ -45,7 +45,7 @@ const turns: readonly (readonly Step[])[] = [
 	[{ tool: "run_command", command: ["node", "dist/cli.js", "policy", "schema"] }],
 	[{ tool: "read_file", command: ["cat", "src/formats/openai-chat.ts"] }],
 	[{ tool: "read_file", command: ["cat", "src/formats/anthropic.ts"] }],
-	[{ tool: "search", command: ["grep", "-rnc", "test(", "test"] }],
+	[{ tool: "search", command: ["git", "grep", "-c", "test(", "--", "test"] }],
 	[{ tool: "run_command", command: ["git", "status", "--short"] }],
 	[{ tool: "run_command", command: ["node", "--version"] }],
 	[{ tool: "run_command", command: ["wc", "-l", "README.md", "src/cli.ts"] }],

@@ -6,8 +6,11 @@ import type { AgentProgram } from "./programs.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** The folder of the checkout; this file also runs as `test/hosts/build/test/hosts/install-programs.js`. */
-export const projectFolder = join(here, existsSync(join(here, "../../package.json")) ? "../.." : "../../../../..");
+/**
+ * The folder of the checkout; this file also runs as `test/hosts/build/test/hosts/install-programs.js`, and below
+ * `test/bench/build`, which has a `package.json` of its own.
+ */
+export const projectFolder = join(here, existsSync(join(here, "../../tsconfig.json")) ? "../.." : "../../../../..");
 
 const programsFolder = join(projectFolder, "test/hosts/programs");
 
