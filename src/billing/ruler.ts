@@ -11,14 +11,18 @@ export function createRuler() {
 	let model: string | undefined;
 	let line = emptyLine;
 	return {
-		/** Notes a request: its tokens by our count, as it was sent, and by the provider's. */
+		/**
+		 * Notes a request: its tokens by our count, as it was sent, and by the provider's. Where the provider clears results,
+		 * requests shrink while their messages grow, which tells nothing of a message: `messages` is then `undefined`.
+		 */
 		learn(request: {
 			readonly model: string | undefined;
 			readonly counted: number;
-			readonly messages: number;
+			readonly messages: number | undefined;
 			readonly real: number;
 		}): void {
-			const { counted, messages, real } = request;
+			// Not a number from the first request on that has none: messages are then left out.
+			const { counted, messages = Number.NaN, real } = request;
 			if (counted <= 0 || real <= 0) return;
 			if (request.model !== model) line = emptyLine;
 			model = request.model;

@@ -178,7 +178,8 @@ export function createLedger({
 			const real = prompt && promptTokens(prompt);
 			// What it clears because we ask for that is in no count of ours; what the host asks for is in ours alone.
 			const unseen = wasEdited && facts.results.some(({ reason }) => reason === "cleared") ? 0 : cleared;
-			if (real) account.ruler.learn({ model: facts.model, counted, messages: parts.sent.length, real: real + unseen });
+			const messages = cleared > 0 ? undefined : parts.sent.length;
+			if (real) account.ruler.learn({ model: facts.model, counted, messages, real: real + unseen });
 			const { scale, added } = account.ruler.measure(counted, real && real + unseen);
 			const measured = withAdded(parts, added);
 			const request = { parts: measured, before: account.before, usage: prompt, scale, terms, isCold, isResumed };
