@@ -1,7 +1,6 @@
 import path from "node:path";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { readSettings } from "../json-text/settings.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import { fillTemplate } from "../masking/template.ts";
 import { pointClaudeCode, settingsFolderOf } from "./claude-code-address.ts";
@@ -41,10 +40,8 @@ export const claudeCode: Host = {
 	ownPlugin: {
 		// Source: https://code.claude.com/docs/en/plugins-reference.
 		file: (where) => path.join(settingsFolderOf(where), "settings.json"),
-		isOn: (text) =>
-			Object.entries(objectOf(readSettings(text).enabledPlugins)).some(
-				([name, on]) => isOurPlugin(name) && on === true,
-			),
+		isOn: ({ enabledPlugins }) =>
+			Object.entries(objectOf(enabledPlugins)).some(([name, on]) => isOurPlugin(name) && on === true),
 		brings: ["server", "hook"],
 		removedBy: "claude plugin uninstall palimpsest@palimpsest",
 	},

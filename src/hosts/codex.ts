@@ -6,7 +6,6 @@ import { ownFolder, point } from "./codex-address.ts";
 import { type HookContext, readToolEvent, type ToolEvent } from "./hook-answers.ts";
 import { type Host, isOurPlugin, ofProject, usualServer } from "./host.ts";
 import { outputIn, type Place, replaceUsage } from "./session-usage.ts";
-import { readToml } from "./toml.ts";
 
 export const codex: Host = {
 	name: "codex",
@@ -37,8 +36,8 @@ export const codex: Host = {
 	ownPlugin: {
 		// Source: https://developers.openai.com/codex/plugins.
 		file: (where) => path.join(ownFolder(where), "config.toml"),
-		isOn: (text) =>
-			Object.entries(objectOf(readToml(text, "it is not valid TOML").plugins)).some(
+		isOn: ({ plugins }) =>
+			Object.entries(objectOf(plugins)).some(
 				([name, plugin]) => isOurPlugin(name) && objectOf(plugin).enabled !== false,
 			),
 		brings: ["server", "hook"],

@@ -3,7 +3,6 @@ import path from "node:path";
 import { parseEnv } from "node:util";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { readSettings } from "../json-text/settings.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { isOn, nothingSet, providers, refusedLaunch, textAt } from "./base-url.ts";
 import { type HookContext, readToolEvent, type ToolEvent } from "./hook-answers.ts";
@@ -39,7 +38,7 @@ export const geminiCli: Host = {
 	ownPlugin: {
 		// Source: https://geminicli.com/docs/extensions/reference.
 		file: ({ homeFolder }) => path.join(homeFolder, ".gemini", "extensions", "palimpsest", "gemini-extension.json"),
-		isOn: (text) => readSettings(text).name === "palimpsest",
+		isOn: ({ name }) => name === "palimpsest",
 		brings: ["server", "hook"],
 		removedBy: "gemini extensions uninstall palimpsest",
 	},

@@ -121,8 +121,8 @@ export const codeFolder = (where: HostSurroundings) => path.join(settingsFolder(
 export interface OwnPlugin {
 	/** Of the user; it says whether the plugin is there. */
 	readonly file: (where: HostSurroundings) => string;
-	/** Throws `invalid_json`. */
-	readonly isOn: (text: string) => boolean;
+	/** By what that file holds. A host parses nothing itself: a hook loads all of them with every tool call. */
+	readonly isOn: (settings: JsonObject) => boolean;
 	readonly brings: readonly ("server" | "hook")[];
 	/** The command that takes it out. */
 	readonly removedBy: string;

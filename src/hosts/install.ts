@@ -10,6 +10,7 @@ import { fileProblem, readRegularFile, writeNewFile } from "../files/access.ts";
 import {
 	enterJson,
 	entryInJson,
+	readSettings,
 	refusedSettings,
 	removeFromJson,
 	settingsProblem,
@@ -94,8 +95,10 @@ async function findState(host: ServerHost, file: string): Promise<Omit<HostState
 /** Whether the host has installed our plugin itself. A file that cannot be read says nothing. */
 export async function hasOwnPlugin({ file, isOn }: OwnPlugin, where: HostSurroundings): Promise<boolean> {
 	try {
-		const text = (await readIfThere(file(where)))?.toString("utf8").replace(/^\uFEFF/, "");
-		return text !== undefined && isOn(text);
+		const name = file(where);
+		const text = (await readIfThere(name))?.toString("utf8").replace(/^\uFEFF/, "");
+		if (text === undefined) return false;
+		return isOn(name.endsWith(".toml") ? readToml(text, "it is not valid TOML") : readSettings(text));
 	} catch {
 		return false;
 	}

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { readSettings } from "../json-text/settings.ts";
 import { listOf, objectOf, sha256Of, stringAt } from "../json-text/value.ts";
 import { laidOver, nothingSet, textAt, versioned, withVersionOf } from "./base-url.ts";
 import {
@@ -57,7 +56,7 @@ export const opencode: Host = {
 	ownPlugin: {
 		// Source: https://opencode.ai/docs/plugins.
 		file: (where) => path.join(ownFolder(where), "opencode.json"),
-		isOn: (text) => listOf(readSettings(text).plugin).some((one) => /^palimpsest-mcp(?:@|$)/.test(String(one))),
+		isOn: ({ plugin }) => listOf(plugin).some((one) => /^palimpsest-mcp(?:@|$)/.test(String(one))),
 		brings: ["hook"],
 		removedBy: "taking palimpsest-mcp out of `plugin`",
 	},

@@ -1,7 +1,6 @@
 import path from "node:path";
 import { isJsonObject } from "../conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { readSettings } from "../json-text/settings.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { nothingSet, providers, textAt, versioned, withVersionOf } from "./base-url.ts";
 import type { Host, HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
@@ -26,10 +25,8 @@ export const pi: Host = {
 	ownPlugin: {
 		// Source: docs/packages.md of `@earendil-works/pi-coding-agent`. A package is a name, or an object with it.
 		file: (where) => path.join(ownFolder(where), "settings.json"),
-		isOn: (text) =>
-			listOf(readSettings(text).packages).some((one) =>
-				/^npm:palimpsest-mcp(?:@|$)/.test(String(isJsonObject(one) ? one.source : one)),
-			),
+		isOn: ({ packages }) =>
+			listOf(packages).some((one) => /^npm:palimpsest-mcp(?:@|$)/.test(String(isJsonObject(one) ? one.source : one))),
 		brings: ["hook"],
 		removedBy: "pi remove npm:palimpsest-mcp",
 	},
