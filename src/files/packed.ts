@@ -22,16 +22,15 @@ const mostMovedBytes = 2 ** 35;
 function needsTooMuch(bytes: Buffer): boolean {
 	let moved = 0;
 	let at = 0;
-	for (
-		let kind = kindOfFrame(bytes, at);
-		kind !== undefined && at + 18 <= bytes.length;
-		kind = kindOfFrame(bytes, at)
-	) {
+	for (let kind = kindOfFrame(bytes, at); kind !== undefined; kind = kindOfFrame(bytes, at)) {
+		// A whole frame may be shorter than the longest header.
+		const header = Buffer.alloc(longestHeader);
+		bytes.copy(header, 0, at);
 		if (kind === "skipped") {
-			at += 8 + bytes.readUInt32LE(at + 4);
+			at += 8 + header.readUInt32LE(4);
 			continue;
 		}
-		const { windowBytes, headerBytes, checksumBytes } = readHeader(bytes, at);
+		const { windowBytes, headerBytes, checksumBytes } = readHeader(header);
 		if (windowBytes > mostWindowBytes) return true;
 		at += headerBytes;
 		for (let isLast = false; !isLast && at + 3 <= bytes.length; ) {
@@ -46,21 +45,23 @@ function needsTooMuch(bytes: Buffer): boolean {
 	return moved > mostMovedBytes;
 }
 
-/** RFC 8878, section 3.1.1.1. At least 18 bytes are there, the longest header. */
-function readHeader(bytes: Buffer, at: number) {
-	const descriptor = bytes.readUInt8(at + 4);
+const longestHeader = 18;
+
+/** RFC 8878, section 3.1.1.1. */
+function readHeader(header: Buffer) {
+	const descriptor = header.readUInt8(4);
 	const isSingle = ((descriptor >> 5) & 1) === 1;
 	const dictionaryBytes = [0, 1, 2, 4][descriptor & 3] as number;
 	const sizeBytes = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] as number;
-	const sizeAt = at + (isSingle ? 5 : 6) + dictionaryBytes;
+	const sizeAt = (isSingle ? 5 : 6) + dictionaryBytes;
 	const checksumBytes = ((descriptor >> 2) & 1) * 4;
-	const headerBytes = sizeAt + sizeBytes - at;
+	const headerBytes = sizeAt + sizeBytes;
 	if (!isSingle) {
-		const window = bytes.readUInt8(at + 5);
+		const window = header.readUInt8(5);
 		const least = 2 ** (10 + (window >> 3));
 		return { windowBytes: least + (least / 8) * (window & 7), headerBytes, checksumBytes };
 	}
-	const size = sizeBytes === 8 ? Number(bytes.readBigUInt64LE(sizeAt)) : bytes.readUIntLE(sizeAt, sizeBytes);
+	const size = sizeBytes === 8 ? Number(header.readBigUInt64LE(sizeAt)) : header.readUIntLE(sizeAt, sizeBytes);
 	return { windowBytes: size + (sizeBytes === 2 ? 256 : 0), headerBytes, checksumBytes };
 }
 

@@ -46,6 +46,7 @@ describe("unpacking a session", () => {
 				Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3, 1, 0, 0, ...Array(16).fill(0)]),
 			]),
 		],
+		["a window of 1 GB in ten bytes", Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 20 << 3, 9, 0, 0, 65])],
 		[
 			"a window of 8 MB that moves for each of 5 000 empty blocks",
 			Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3]), Buffer.alloc(15_000), Buffer.from([1, 0, 0])]),
