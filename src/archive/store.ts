@@ -257,8 +257,10 @@ function* batchesOf(held: readonly Holding[]): Generator<readonly Holding[]> {
 	if (batch.length > 0) yield batch;
 }
 
+const longestAtOnce = 1 << 20;
+
 function hashOf(text: string): string {
-	if (text.isWellFormed()) return sha256(text);
+	if (text.length <= longestAtOnce && text.isWellFormed()) return sha256(text);
 	const digest = createHash("sha256");
 	for (const piece of encodeText(text)) digest.update(piece);
 	return digest.digest("hex");

@@ -7,13 +7,9 @@ import crypto from "node:crypto";
 const pieceLength = 1 << 20;
 
 export function* encodeText(text: string): Generator<Buffer> {
-	for (const piece of piecesOf(text)) yield encodePiece(piece);
-}
-
-function* piecesOf(text: string): Generator<string> {
 	for (let start = 0; start < text.length; ) {
 		const end = onCharacter(text, start + pieceLength);
-		yield text.slice(start, end);
+		yield encodePiece(text.slice(start, end));
 		start = end;
 	}
 }
@@ -80,22 +76,7 @@ export function firstBytes(text: string, most: number): { readonly text: string;
 	return { text: text.slice(0, read), bytes: written };
 }
 
-/** A request names, counts and archives a large text by its hash: some ms for each MB. */
-const largeText = 64_000;
-/** Characters of the last large texts whose hashes are remembered. */
-const mostRemembered = 4_000_000;
-const remembered: { readonly text: string; readonly hash: string }[] = [];
-
 /** Hashes the text as UTF-8, in which each lone surrogate is U+FFFD, and returns hex digits. */
 export function sha256(text: string): string {
-	if (text.length < largeText) return crypto.hash("sha256", text, "hex");
-	const known = remembered.find((one) => one.text === text);
-	if (known) return known.hash;
-	const digest = crypto.createHash("sha256");
-	for (const piece of piecesOf(text)) digest.update(piece);
-	const hash = digest.digest("hex");
-	let chars = remembered.reduce((sum, one) => sum + one.text.length, text.length);
-	while (remembered.length > 0 && chars > mostRemembered) chars -= remembered.shift()?.text.length ?? 0;
-	if (chars <= mostRemembered) remembered.push({ text, hash });
-	return hash;
+	return crypto.hash("sha256", text, "hex");
 }

@@ -1,8 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import crypto from "node:crypto";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
-import { decodeText, encodeText, sha256 } from "../../src/archive/text-bytes.ts";
+import { describe, expect, it } from "vitest";
+import { decodeText, encodeText } from "../../src/archive/text-bytes.ts";
 import { anyText } from "./texts.ts";
 
 async function decode(pieces: Iterable<Buffer>): Promise<string> {
@@ -49,16 +48,4 @@ describe("the bytes of a text", () => {
 		expect(pieces.every((piece) => isUtf8(piece))).toBe(true);
 		expect((await decode(pieces)) === text).toBe(true);
 	});
-});
-
-it("hashes a large text once, however often it is named, and holds only the last ones", () => {
-	const hash = vi.spyOn(crypto, "createHash");
-	const [one, other] = ["a".repeat(100_000), `${"a".repeat(99_999)}b`];
-	expect(sha256(one)).not.toBe(sha256(other));
-	expect([sha256(one), sha256(other)]).toEqual([one, other].map((text) => crypto.hash("sha256", text, "hex")));
-	expect(hash).toHaveBeenCalledTimes(2);
-	for (let index = 0; index < 50; index += 1) sha256(`${index}`.repeat(100_000));
-	sha256(one);
-	expect(hash).toHaveBeenCalledTimes(53);
-	hash.mockRestore();
 });
