@@ -128,8 +128,6 @@ export function readHistory(
 		};
 	});
 	const reasoning = parameters.bindsReasoning ? readBoundReasoning(messages, meter.countTokens) : undefined;
-	// At fixed turns a masked history has to stay as it is, so reasoning that goes with a masking is no use of a result.
-	const isFixed = parameters.policy.cadence !== "break_even";
 	const uses = once(() => findUses(transcript));
 	const lastingUses = once(() => {
 		const lasting = withoutLooseReasoning(transcript);
@@ -146,7 +144,7 @@ export function readHistory(
 		opensTurn,
 		calls,
 		cold: coldMoments(transcript, calls, parameters.cacheTime ?? { seconds: Number.POSITIVE_INFINITY }),
-		uses: parameters.uses ?? (isFixed ? lastingUses : uses),
+		uses: parameters.uses ?? uses,
 		lastingUses: parameters.uses ?? lastingUses,
 		looseTokens: once(() => looseTokens(messages, reasoning, meter.countTokens)),
 		stale: once(() => findStale(transcript, masked)),

@@ -13,9 +13,9 @@ const strictness = { age: 4, use: 2 } as const;
 /**
  * The part of `break_even` that decides by what masking leaves in a conversation, for histories with placeholders: what
  * their maskings cost is not in them, nor what agents took from the masked results. It looks at fixed calls, counts each
- * result as large as its placeholder and leaves reasoning out that an edit may take out. So for what stays, each term is
- * the same before and after masking, or speaks less for masking after it. What is not overdue now is not overdue in
- * the masked history, which therefore stays as it is.
+ * result as large as its placeholder and leaves reasoning out that an edit may take out. So for each result that stays, the
+ * gain of masking it is at most the same in the masked history, and the cost is equal: a result that is not masked now is
+ * not masked then.
  */
 export function startOverdue(
 	history: ReplayHistory,
@@ -33,9 +33,9 @@ export function startOverdue(
 	const rewriting = strictness[how.mask.selection] * patience * Math.max(0, write - read);
 	const results = history.results as readonly ReplayResult[];
 	const waste = new Float64Array(results.length);
-	// At fixed turns a selection learns nothing from the history.
+	// At fixed turns a selection learns nothing from the history, nor from reasoning that a masking takes out.
 	const mask = { ...how.mask, cadence: "stride" as const };
-	const selector = once(() => startSelector({ ...history, uses: history.lastingUses }, { ...how, mask }));
+	const selector = once(() => startSelector(history, { ...how, mask }));
 	const tokensBefore = once(() => lastingTokensBefore(history));
 	let appended = 0;
 	let calls = 0;

@@ -22,10 +22,11 @@ export function startSelector(
 	const { results, firstResult, opensTurn } = history;
 	const { mask: policy, prices, oldestFirst = false } = how;
 	const calls = foreseenCalls(prices, policy.selection);
-	// The other cadences act at fixed turns, where a masked history must stay unchanged.
+	// The other cadences act at fixed turns, where a masked history must stay unchanged: reasoning that goes with a masking is no use.
 	const learns = policy.cadence === "break_even";
+	const seen = learns ? history : { ...history, uses: history.lastingUses };
 	const risk = { prices, learns, calls, addedToFault: how.addedToFault ?? addedToFault(policy, prices) };
-	const costs = policy.selection === "use" ? startFaultCosts(history, risk) : undefined;
+	const costs = policy.selection === "use" ? startFaultCosts(seen, risk) : undefined;
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
 	const isAlways = Uint8Array.from(rules, (rule) => (rule === "always" ? 1 : 0));
