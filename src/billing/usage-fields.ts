@@ -11,8 +11,8 @@ const written = new Set([
 const deepest = 5;
 
 /**
- * Finds the usage in an answer or an event: the shallowest object named `usage` or `usageMetadata`, wherever it stands beside what the
- * model wrote, or else one whose name ends so. Answers of Responses also have a `tool_usage`, those of Copilot a `copilot_usage`.
+ * Finds the usage in an answer or an event, at any depth but in what the model wrote: the shallowest object named `usage` or
+ * `usageMetadata`, or else one whose name ends so. Answers of Responses also have a `tool_usage`, those of Copilot a `copilot_usage`.
  */
 export function usageIn(value: unknown): JsonObject {
 	return objectNamed(/^usage(?:Metadata)?$/, value) ?? objectNamed(/usage(?:_?metadata)?$/i, value) ?? {};

@@ -202,7 +202,7 @@ async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
 	const problemOf = oncePerStart();
 	const plugins = await installedPlugins();
 	const servers = present.flatMap(({ host, state, entry, file, problem, servers }): EnteredPart[] => {
-		// Neither is without us.
+		// A host with our plugin or gateway needs no entry of its own.
 		const isReached = plugins.includes(host) || servers.some(({ kind }) => kind === "gateway");
 		if (state === "not installed" && isReached) return [];
 		const otherwise = state === "installed" ? "installed, not started" : state;
@@ -233,7 +233,7 @@ async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
 		return { name, state: "failed", found: text, advice };
 	}
 	const twice = plugins.find((host) =>
-		found.some(({ part, state }) => part.split(" ")[0] === host && /^inst/.test(state)),
+		found.some(({ part, state }) => part.split(" ")[0] === host && state.startsWith("installed")),
 	);
 	if (twice !== undefined) {
 		const advice = `${twice} has our plugin and a second entry of ours: palimpsest uninstall ${twice}, or palimpsest hook uninstall ${twice}, takes that out.`;

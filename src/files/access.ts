@@ -150,7 +150,7 @@ function asPalimpsestError(
 	return new PalimpsestError(code, `${what}: ${fileProblem(error, missing)}.`, { cause: error });
 }
 
-/** What a system says about a file, in words. */
+/** The problem with a file, in words and with the code of the system. */
 export function fileProblem(error: unknown, missing = "there is no such file or folder"): string {
 	const { code, message } = error as NodeJS.ErrnoException;
 	if (code === "ENOENT" || code === "ENOTDIR") return missing;

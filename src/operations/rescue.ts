@@ -113,7 +113,7 @@ async function recordedTokens({
 	return latest.stored > 0 ? Math.round(latest.sent * (last / latest.stored)) : undefined;
 }
 
-/** A smaller request than this share of what is stored was not sent whole. */
+/** A request that is smaller than this share of the stored conversation was not sent whole. */
 const leastShare = 0.9;
 
 /**

@@ -12,7 +12,7 @@ export async function isOwnUser(connection: Connection): Promise<boolean> {
 	const user = process.getuid?.();
 	const { remoteAddress = "", remotePort = 0, localAddress = "", localPort = 0 } = connection;
 	if (user === undefined || process.platform !== "linux" || endianness() !== "LE") return false;
-	// Both ends stand in the tables. The peer's row is the one whose own address is the remote one here.
+	// The tables have a row for each end of a connection. That of the peer has our remote address as its own.
 	const locals = entriesOf(remoteAddress, remotePort);
 	const remotes = entriesOf(localAddress, localPort);
 	const tables = await Promise.all(
