@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import type { ErrorCode } from "./errors.ts";
-import type { LogLevel } from "./policy/names.ts";
+
+export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 export interface LogEvent {
 	readonly level: LogLevel;

@@ -1,9 +1,9 @@
 import { parseJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
+import { sha256 } from "../json-text/text-bytes.ts";
 import { type Archive, type Listing, originalKinds, type Sweep } from "./archive.ts";
 import { callKey } from "./reference.ts";
 import type { Holding, SweepTime } from "./retention.ts";
-import { sha256 } from "./text-bytes.ts";
 
 /** The record of a text, one for each tool call with this text. */
 export type About = Omit<Listing, "ref">;

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { CountTokens } from "../conversation/measure.ts";
+import { onCharacter } from "../json-text/text-bytes.ts";
 import {
 	type GrepPart,
 	type PartRequest,
@@ -9,7 +10,6 @@ import {
 	requireWithin,
 	type SelectedPart,
 } from "./part.ts";
-import { onCharacter } from "./text-bytes.ts";
 
 /** In ms. A longer search returns the matches that it has found. */
 const searchTimeMs = 10_000;

@@ -6,6 +6,7 @@ import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PalimpsestError } from "../errors.ts";
 import { openNew } from "../files/disk.ts";
+import { decodeBytes, decodeText, encodeText, firstBytes, sha256 } from "../json-text/text-bytes.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import type { Archive, Listing, Original, OriginalKind, OriginalWriter, ScanOrder } from "./archive.ts";
 import { type About, type Driver, type Entry, isOriginal, type ListingPlace, usingPlace } from "./driver.ts";
@@ -21,7 +22,6 @@ import {
 	tidyRef,
 } from "./reference.ts";
 import { type Holding, safeForMs } from "./retention.ts";
-import { decodeBytes, decodeText, encodeText, firstBytes, sha256 } from "./text-bytes.ts";
 
 /** `redacts` says whether `redact` may change a text; `uptime` is that of the machine, in ms. */
 export function createArchive(parts: {

@@ -16,10 +16,10 @@ import { ownCommandAnywhere, shellArgument } from "../hosts/own-command.ts";
 import { editedPieces, spellingsOf } from "../json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../json-text/read.ts";
 import { namingRescue, salvageRecords } from "../json-text/salvage.ts";
-import type { Log } from "../log.ts";
+import type { Log, LogLevel } from "../log.ts";
 import type { Outcome } from "../operations/conversation.ts";
 import type { MaskRequest } from "../operations/mask.ts";
-import { type LogLevel, logLevels } from "../policy/names.ts";
+import { logLevels } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { SummaryProgress } from "../summariser/summariser.ts";
 

@@ -1,7 +1,7 @@
-import { sha256 } from "../archive/text-bytes.ts";
 import { likelyTokens, scaleTokens, type TokenScale } from "../conversation/measure.ts";
 import { itemBeside, jsonPointer, valueAt } from "../conversation/paths.ts";
 import { type Edit, type EditReason, type Plan, type Size, takesMessageOut, totalsOf } from "../conversation/plan.ts";
+import { sha256 } from "../json-text/text-bytes.ts";
 import { sha256Of } from "../json-text/value.ts";
 import type { LogEvent } from "../log.ts";
 import { cleanValue } from "../masking/placeholder.ts";

@@ -1,9 +1,9 @@
 import type { RE2JS } from "re2js";
 import type { Archive, ScanOrder } from "../archive/archive.ts";
 import { compilePattern, leastMaxTokens, usualMaxTokens } from "../archive/part.ts";
-import { onCharacter } from "../archive/text-bytes.ts";
 import { type CountTokens, scaleTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
+import { onCharacter } from "../json-text/text-bytes.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import { tokenMeter } from "./count.ts";

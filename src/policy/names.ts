@@ -1,3 +1,4 @@
+import type { LogLevel } from "../log.ts";
 import { quote, suggestion } from "./errors.ts";
 
 // The hooks load this file, so it imports no zod.
@@ -13,11 +14,19 @@ export const presetNames = [
 export const localeNames = ["fr", "en", "zh"] as const;
 
 /** Levels of RFC 5424 that the MCP logging utility uses, least severe first. */
-export const logLevels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+export const logLevels = [
+	"debug",
+	"info",
+	"notice",
+	"warning",
+	"error",
+	"critical",
+	"alert",
+	"emergency",
+] as const satisfies readonly LogLevel[];
 
 export type PresetName = (typeof presetNames)[number];
 export type LocaleName = (typeof localeNames)[number];
-export type LogLevel = (typeof logLevels)[number];
 
 export const truncationStrategies = [
 	"head_tail",

@@ -1,4 +1,3 @@
-import type { Pointing } from "../hosts/host.ts";
 import { formatDollars, formatPercent, unaskedText } from "../pages/live-data.ts";
 import { counted, formatCount } from "../pages/replay-data.ts";
 import { frozenText, keptWarmText, undecidedText, unknownUsageText } from "./ledger-text.ts";
@@ -8,8 +7,8 @@ import type { Failure, ProxyTotals } from "./totals.ts";
 interface Launched {
 	readonly name: string;
 	readonly title: string;
-	/** The upstreams that it would use without us. */
-	readonly upstreams: Pointing["upstreams"];
+	/** The upstream of each API that it would use without us. */
+	readonly upstreams: Readonly<Partial<Record<string, string>>>;
 }
 
 interface Closing {

@@ -1,8 +1,8 @@
 import { refOfHash } from "../archive/reference.ts";
-import { sha256 } from "../archive/text-bytes.ts";
 import { once } from "../conversation/lists.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
+import { sha256 } from "../json-text/text-bytes.ts";
 import { askedCalls } from "../masking/asked.ts";
 import { countLargeTexts, type LargeTexts } from "../operations/large-texts.ts";
 import { placeholdersOf } from "../restore/recognise.ts";

@@ -1,5 +1,4 @@
 import crypto from "node:crypto";
-import { sha256 } from "../archive/text-bytes.ts";
 import { valueAt } from "../conversation/paths.ts";
 import {
 	hasSameRest,
@@ -10,6 +9,7 @@ import {
 	type Transcript,
 } from "../conversation/transcript.ts";
 import { callArguments, isToolTurn, type PairedResult, pairResults } from "../conversation/turns.ts";
+import { sha256 } from "../json-text/text-bytes.ts";
 import { objectOf } from "../json-text/value.ts";
 
 /** An id that a provider made at random, such as `toolu_01A09q90qw90lq917835lq9`; `call_1` may be in any conversation. */

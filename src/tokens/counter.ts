@@ -1,5 +1,5 @@
-import { sha256 } from "../archive/text-bytes.ts";
 import type { CountTokens } from "../conversation/measure.ts";
+import { sha256 } from "../json-text/text-bytes.ts";
 import { createCounter, readEncoding } from "./count-pieces.ts";
 import type { EncodingName } from "./encodings.ts";
 import type { TableName } from "./table.ts";

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeText, encodeText } from "../../src/archive/text-bytes.ts";
-import { anyText } from "./texts.ts";
+import { decodeText, encodeText } from "../../src/json-text/text-bytes.ts";
+import { anyText } from "../archive/texts.ts";
 
 async function decode(pieces: Iterable<Buffer>): Promise<string> {
 	let text = "";
