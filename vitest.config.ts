@@ -5,25 +5,25 @@ import { lostFilesReporter } from "./test/support/lost-files-reporter.ts";
 /** Rooms whose tests neither change the process nor depend on a fresh module: they share the modules they import. */
 const sharingRooms = [
 	"billing",
-	"compaction",
+	"engine/compaction",
 	"contract",
-	"conversation",
+	"engine/conversation",
 	"figures",
 	"formats",
 	"gateway",
-	"guarding",
+	"engine/guarding",
 	"json-text",
 	"lab",
-	"masking",
+	"engine/masking",
 	"operations",
-	"policy",
+	"engine/policy",
 	"proxy",
-	"replaying",
+	"engine/replaying",
 	"restore",
 	"sending",
 	"support",
-	"trials",
-	"truncation",
+	"engine/trials",
+	"engine/truncation",
 ];
 const sharing = tests(...sharingRooms);
 const sharingLong = [...tests("properties", "real"), ...sharingRooms.map((room) => `test/${room}/**/*.long.test.ts`)];

@@ -1,17 +1,17 @@
-import { once } from "../src/conversation/lists.ts";
+import { once } from "../src/engine/conversation/lists.ts";
+import { cacheSecondsOf, pricesFor } from "../src/engine/masking/cache-time.ts";
+import { costOfRewriting } from "../src/engine/masking/fault-cost.ts";
+import { type ReplayHistory, readHistory } from "../src/engine/masking/history.ts";
+import { replay } from "../src/engine/masking/replay.ts";
+import { findUses, type Uses } from "../src/engine/masking/uses.ts";
+import { resolvePolicy } from "../src/engine/policy/layers.ts";
+import { wordings } from "../src/engine/policy/wordings.ts";
+import { meterFaults } from "../src/engine/replaying/faults.ts";
 import type { ReadConversation } from "../src/formats/detect.ts";
-import { cacheSecondsOf, pricesFor } from "../src/masking/cache-time.ts";
-import { costOfRewriting } from "../src/masking/fault-cost.ts";
-import { type ReplayHistory, readHistory } from "../src/masking/history.ts";
-import { replay } from "../src/masking/replay.ts";
-import { findUses, type Uses } from "../src/masking/uses.ts";
 import { tokenMeter } from "../src/operations/count.ts";
 import type { ArrivalLimit } from "../src/operations/cut-on-arrival.ts";
 import { startArrivals } from "../src/operations/replay-arrival.ts";
 import { ratesOfPrices } from "../src/operations/replay-rates.ts";
-import { resolvePolicy } from "../src/policy/layers.ts";
-import { wordings } from "../src/policy/wordings.ts";
-import { meterFaults } from "../src/replaying/faults.ts";
 import { placeholdersOf } from "../src/restore/recognise.ts";
 import { chooseWithout, leftOut, type Setting } from "./left-out.ts";
 

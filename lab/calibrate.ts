@@ -1,7 +1,7 @@
 import { sessionEvents } from "../src/billing/session-events.ts";
-import { addToList } from "../src/conversation/lists.ts";
+import { addToList } from "../src/engine/conversation/lists.ts";
+import { cacheSecondsOf } from "../src/engine/masking/cache-time.ts";
 import { type ReadConversation, readConversation } from "../src/formats/detect.ts";
-import { cacheSecondsOf } from "../src/masking/cache-time.ts";
 import type { Rates } from "../src/operations/replay-rates.ts";
 import {
 	type CalibratedSession,

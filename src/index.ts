@@ -5,7 +5,8 @@ export type {
 	CompactionStrategy,
 	StrategyDependencies,
 	StrategyLlm,
-} from "./compaction/strategy.ts";
+} from "./engine/compaction/strategy.ts";
+export { type Policy, type PolicyLayer, policySchema } from "./engine/policy/schema.ts";
 export { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "./errors.ts";
 export { applyEdits, type InverseEdits, invertEdits, type PortableEdit, type Splice } from "./json-text/edit.ts";
 export {
@@ -32,7 +33,6 @@ export type { EditRecord } from "./operations/edit-record.ts";
 export type { GuardWithCompactionReport as GuardReport } from "./operations/guard-with-compaction.ts";
 export type { MaskReport } from "./operations/mask.ts";
 export type { TruncateReport } from "./operations/truncate.ts";
-export { type Policy, type PolicyLayer, policySchema } from "./policy/schema.ts";
 export type { RestoreReport } from "./restore/restore.ts";
 export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summariser/endpoint.ts";
 export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./summariser/summariser.ts";

@@ -1,8 +1,22 @@
 import type { Archive } from "./archive/archive.ts";
 import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
-import type { CompactionStrategy } from "./compaction/strategy.ts";
 import { languageOfReader } from "./config/reader.ts";
-import { isPlainJson, NotJsonError, requireJson } from "./conversation/json.ts";
+import type { CompactionStrategy } from "./engine/compaction/strategy.ts";
+import { isPlainJson, NotJsonError, requireJson } from "./engine/conversation/json.ts";
+import { checkPolicyLayer } from "./engine/policy/check.ts";
+import { wrongArgument } from "./engine/policy/errors.ts";
+import { resolvePolicy } from "./engine/policy/layers.ts";
+import { type BuiltInStrategy, truncationStrategies } from "./engine/policy/names.ts";
+import {
+	checkOptions,
+	choice,
+	number,
+	type OptionSchemas,
+	optionsSchema,
+	optionTypes,
+	wholeNumber,
+} from "./engine/policy/options.ts";
+import type { Policy, PolicyLayer } from "./engine/policy/schema.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { compactConversation } from "./operations/compact.ts";
@@ -19,20 +33,6 @@ import { type GuardWithCompactionReport, guardWithCompaction } from "./operation
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import type { CutOptions } from "./operations/truncation-limit.ts";
-import { checkPolicyLayer } from "./policy/check.ts";
-import { wrongArgument } from "./policy/errors.ts";
-import { resolvePolicy } from "./policy/layers.ts";
-import { type BuiltInStrategy, truncationStrategies } from "./policy/names.ts";
-import {
-	checkOptions,
-	choice,
-	number,
-	type OptionSchemas,
-	optionsSchema,
-	optionTypes,
-	wholeNumber,
-} from "./policy/options.ts";
-import type { Policy, PolicyLayer } from "./policy/schema.ts";
 import { type RestoreReport, restoreConversation } from "./restore/restore.ts";
 import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";

@@ -9,17 +9,17 @@ const rooms: readonly string[] = [
 	"errors.ts",
 	"version.ts",
 	"log.ts",
-	"policy",
-	"conversation",
+	"engine/policy",
+	"engine/conversation",
 	"json-text",
 	"files",
 	"archive",
-	"masking",
-	"truncation",
-	"compaction",
-	"guarding",
-	"replaying",
-	"trials",
+	"engine/masking",
+	"engine/truncation",
+	"engine/compaction",
+	"engine/guarding",
+	"engine/replaying",
+	"engine/trials",
 	"tokens",
 	"http",
 	"summariser",
@@ -43,13 +43,13 @@ const rooms: readonly string[] = [
 ];
 /** Rooms that know no file, clock, chance, process or tokenizer: counting and hashing are parameters. */
 const pure: readonly string[] = [
-	"conversation",
-	"masking",
-	"truncation",
-	"compaction",
-	"guarding",
-	"replaying",
-	"trials",
+	"engine/conversation",
+	"engine/masking",
+	"engine/truncation",
+	"engine/compaction",
+	"engine/guarding",
+	"engine/replaying",
+	"engine/trials",
 ];
 const longest = 400;
 
@@ -72,8 +72,14 @@ const files: readonly SourceFile[] = readdirSync(source, { recursive: true, enco
 	.filter((path) => path.endsWith(".ts"))
 	.map((path) => {
 		const text = readFileSync(join(source, path), "utf8");
-		return { path, room: path.split(/[\\/]/)[0] ?? "", text, imports: importsOf(text, path) };
+		return { path, room: roomOf(path), text, imports: importsOf(text, path) };
 	});
+
+/** The innermost room that a file stands in, or its path where it stands in none. */
+function roomOf(path: string): string {
+	const around = rooms.filter((room) => path === room || path.startsWith(`${room}/`));
+	return around.sort((one, other) => other.length - one.length)[0] ?? path;
+}
 
 function importsOf(text: string, path: string): Import[] {
 	const statements = text.matchAll(/^(import|export)\s+(type\s+)?(?:([^;"']*?)\s+from\s+)?["']([^"']+)["']/gm);
@@ -94,7 +100,6 @@ function importsOf(text: string, path: string): Import[] {
 }
 
 const isOwn = (target: string) => files.some((file) => file.path === target);
-const roomOf = (target: string) => target.split(/[\\/]/)[0] ?? "";
 const orderOf = (room: string) => rooms.indexOf(room);
 const violations = (check: (file: SourceFile, one: Import) => boolean, among = files) =>
 	among.flatMap((file) =>
@@ -106,7 +111,7 @@ describe("the rooms", () => {
 	it("are read from existing files", () => {
 		expect(files.length).toBeGreaterThan(50);
 		expect(files.flatMap((file) => file.imports).length).toBeGreaterThan(150);
-		for (const room of ["policy", "masking", "tokens", "formats", "operations"])
+		for (const room of ["engine/policy", "engine/masking", "tokens", "formats", "operations"])
 			expect(inRoom(room).length).toBeGreaterThan(3);
 	});
 
@@ -141,7 +146,7 @@ describe("the pure rooms", () => {
 	it("import only pure rooms, errors, the references of the archive, and the policy as types", () => {
 		const allowed = ({ target, typeOnly }: Import) =>
 			isOwn(target) &&
-			(pure.includes(roomOf(target)) || target === "errors.ts" || (roomOf(target) === "policy" && typeOnly));
+			(pure.includes(roomOf(target)) || target === "errors.ts" || (roomOf(target) === "engine/policy" && typeOnly));
 		expect(pure.flatMap((room) => violations((_, one) => !allowed(one), inRoom(room)))).toEqual([]);
 	});
 

@@ -1,4 +1,4 @@
-import { parseJsonObject } from "../conversation/json.ts";
+import { parseJsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { sha256 } from "../json-text/text-bytes.ts";
 import { type Archive, type Listing, originalKinds, type Sweep } from "./archive.ts";

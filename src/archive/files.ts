@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, type Stats, statSync } from "node:fs";
 import { readFile, rename, rm, utimes } from "node:fs/promises";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { groupBy } from "../conversation/lists.ts";
+import { groupBy } from "../engine/conversation/lists.ts";
 import {
 	bytesIfThere,
 	holds,

@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
+import { requireWholeNumber } from "../engine/policy/errors.ts";
 import { PalimpsestError } from "../errors.ts";
-import { requireWholeNumber } from "../policy/errors.ts";
 
 /** A request without a part is for the whole original. */
 export interface PartRequest {

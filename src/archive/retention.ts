@@ -1,4 +1,4 @@
-import { parseJsonObject } from "../conversation/json.ts";
+import { parseJsonObject } from "../engine/conversation/json.ts";
 import type { Retention, Sweep } from "./archive.ts";
 
 export interface Holding {

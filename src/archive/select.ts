@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { CountTokens } from "../conversation/measure.ts";
+import type { CountTokens } from "../engine/conversation/measure.ts";
 import { onCharacter } from "../json-text/text-bytes.ts";
 import {
 	type GrepPart,

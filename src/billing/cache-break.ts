@@ -1,5 +1,5 @@
+import { stepFactors } from "../engine/masking/price-steps.ts";
 import { modelName } from "../figures/line.ts";
-import { stepFactors } from "../masking/price-steps.ts";
 import { whole } from "../operations/window-words.ts";
 import { headChange } from "./head-change.ts";
 import type { RequestHead, RequestSettings } from "./request-head.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { createJoinedChunks } from "../http/body.ts";
 import { objectOf, objectsOf } from "../json-text/value.ts";
 import { createAwsEventReader } from "./aws-event-stream.ts";

@@ -1,9 +1,9 @@
-import { once } from "../conversation/lists.ts";
-import { type CallUsage, resultCharacters, type Transcript } from "../conversation/transcript.ts";
+import { once } from "../engine/conversation/lists.ts";
+import { type CallUsage, resultCharacters, type Transcript } from "../engine/conversation/transcript.ts";
+import { type Pause, pausesOf } from "../engine/masking/cache-time.ts";
+import { stepFactors } from "../engine/masking/price-steps.ts";
 import { modelName } from "../figures/line.ts";
 import type { ReadConversation } from "../formats/detect.ts";
-import { type Pause, pausesOf } from "../masking/cache-time.ts";
-import { stepFactors } from "../masking/price-steps.ts";
 import { whole } from "../operations/window-words.ts";
 import { pricesOfModel } from "../tokens/model-prices.ts";
 import { type BreakCause, leavesReasoningOut } from "./cache-break.ts";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
 import { asCountedText, listOf, objectOf, objectsOf, sha256Of, stringAt } from "../json-text/value.ts";
 
 /** What a prompt begins with, before the messages: a provider's cache of the messages hangs on it. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 
 /** What an answer says of its price. Absent: nothing, and so the standard. Names are untrusted. */

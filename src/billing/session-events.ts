@@ -1,6 +1,6 @@
-import type { JsonObject } from "../conversation/json.ts";
-import { isJsonObject } from "../conversation/json.ts";
-import { addToList } from "../conversation/lists.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import { addToList } from "../engine/conversation/lists.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import { type HeadChange, headChange } from "./head-change.ts";

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Prices } from "../engine/policy/schema.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import type { Prices } from "../policy/schema.ts";
 import { ownPrices, pricesOfModel } from "../tokens/model-prices.ts";
 import type { ModelPrices } from "../tokens/price-table.ts";
 import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";

@@ -1,4 +1,4 @@
-import { stepFactors } from "../masking/price-steps.ts";
+import { stepFactors } from "../engine/masking/price-steps.ts";
 import type { CacheTerms } from "./terms.ts";
 import { inputBill, promptTokens, type TokenCounts } from "./usage.ts";
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 import type { Api } from "./observed-caching.ts";
 import { promptTokens, type TokenCounts, type Usage } from "./usage.ts";

@@ -1,4 +1,4 @@
-import { stepFactors } from "../masking/price-steps.ts";
+import { stepFactors } from "../engine/masking/price-steps.ts";
 import { type CacheTerms, termsOfOther } from "./terms.ts";
 
 /** Tokens that a provider says it has billed. */

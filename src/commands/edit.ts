@@ -1,13 +1,13 @@
 import { type CompactionSource, createCompactionSource } from "../config/compaction.ts";
 import type { Config } from "../config/config.ts";
+import type { BuiltInStrategy } from "../engine/policy/names.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { compactConversation } from "../operations/compact.ts";
 import { type SummarySource, strategyOfCall } from "../operations/compaction-request.ts";
 import { countingWords } from "../operations/count.ts";
 import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
 import { maskConversation, notesOnWindow } from "../operations/mask.ts";
-import type { BuiltInStrategy } from "../policy/names.ts";
-import type { Policy } from "../policy/schema.ts";
 import {
 	commandConfig,
 	type EditOptions,

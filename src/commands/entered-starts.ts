@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Readable, Writable } from "node:stream";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { ServerStart } from "../hosts/host.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import { version } from "../version.ts";

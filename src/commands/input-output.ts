@@ -5,8 +5,10 @@ import { setFlagsFromString } from "node:v8";
 import type { Archive } from "../archive/archive.ts";
 import { archiveLocation, nameForPrograms, openArchiveOfPolicy, saveCredentials } from "../archive/open.ts";
 import { type Config, type ConfigSources, ignoredWarning, loadConfig } from "../config/config.ts";
-import { compactJson } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
+import { compactJson } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import { logLevels } from "../engine/policy/names.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { unpack } from "../files/packed.ts";
@@ -19,8 +21,6 @@ import { namingRescue, salvageRecords } from "../json-text/salvage.ts";
 import type { Log, LogLevel } from "../log.ts";
 import type { Outcome } from "../operations/conversation.ts";
 import type { MaskRequest } from "../operations/mask.ts";
-import { logLevels } from "../policy/names.ts";
-import type { Policy } from "../policy/schema.ts";
 import type { SummaryProgress } from "../summariser/summariser.ts";
 
 export interface CommonOptions {

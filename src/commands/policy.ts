@@ -1,14 +1,14 @@
 import { createCompactionSource } from "../config/compaction.ts";
 import { loadConfig, readPolicyFile } from "../config/config.ts";
+import { policyJsonSchema } from "../engine/policy/check.ts";
+import { resolvePolicy } from "../engine/policy/layers.ts";
+import { presetNames } from "../engine/policy/names.ts";
+import { presets } from "../engine/policy/presets.ts";
+import { policyReference } from "../engine/policy/reference.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { guardConversation } from "../operations/guard.ts";
 import { truncateText } from "../operations/truncate.ts";
-import { policyJsonSchema } from "../policy/check.ts";
-import { resolvePolicy } from "../policy/layers.ts";
-import { presetNames } from "../policy/names.ts";
-import { presets } from "../policy/presets.ts";
-import { policyReference } from "../policy/reference.ts";
-import type { Policy } from "../policy/schema.ts";
 import { type CommonOptions, commandConfig, configSources, printJson, say, withArchive } from "./input-output.ts";
 import { refuseUnknown } from "./usage.ts";
 

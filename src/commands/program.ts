@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from "commander";
+import { builtInStrategies, truncationStrategies } from "../engine/policy/names.ts";
 import { commandHookHosts, hookHosts, launchedPrograms } from "../hosts/hosts.ts";
 import { logKinds } from "../log.ts";
-import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";

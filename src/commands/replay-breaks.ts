@@ -1,5 +1,5 @@
 import { type RecordedBreak, recordedBreaks } from "../billing/recorded-breaks.ts";
-import type { CallUsage } from "../conversation/transcript.ts";
+import type { CallUsage } from "../engine/conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { sumBreaks } from "../figures/break-sums.ts";
 import { readFigures } from "../figures/store.ts";

@@ -1,8 +1,8 @@
+import type { MaskingFigures, PolicyFigures, PricingFigures, ReplayReport } from "../engine/replaying/report.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { endOf } from "../operations/text-width.ts";
 import { whole } from "../operations/window-words.ts";
 import { savingSentence } from "../pages/replay-data.ts";
-import type { MaskingFigures, PolicyFigures, PricingFigures, ReplayReport } from "../replaying/report.ts";
 import { shownName } from "./input-output.ts";
 
 /** Up to this many files, each has its own table. */

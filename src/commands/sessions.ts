@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { continuousPolicy } from "../config/config.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, fileProblem, readRegularFile, writeNewFile } from "../files/access.ts";
 import { readConversation } from "../formats/detect.ts";
@@ -13,7 +14,6 @@ import { countingWords } from "../operations/count.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";
 import { rescueConversation } from "../operations/rescue.ts";
-import type { Policy } from "../policy/schema.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
 import { readFigures } from "../figures/store.ts";
 import { pricesInTable } from "../tokens/price-table.ts";
 

@@ -6,6 +6,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
+import type { Policy, TruncatePolicy } from "../engine/policy/schema.ts";
 import { unpackedName } from "../files/packed.ts";
 import { decodeOutput } from "../files/text-encoding.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
@@ -18,7 +19,6 @@ import {
 	limitTooSmall,
 	nameOfLimit,
 } from "../operations/truncation-limit.ts";
-import type { Policy, TruncatePolicy } from "../policy/schema.ts";
 import type { EncodingName } from "../tokens/encodings.ts";
 import {
 	type ArchiveCommandOptions,

@@ -3,10 +3,10 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { outcomes, type TrialRun } from "../engine/trials/run.ts";
 import { PalimpsestError } from "../errors.ts";
 import { fileProblem } from "../files/access.ts";
 import { stateFolder } from "../files/state-folder.ts";
-import { outcomes, type TrialRun } from "../trials/run.ts";
 
 const count = z.number().nonnegative();
 

@@ -1,7 +1,7 @@
+import type { ArmFigures, Comparison, NotRun, TaskFigures, TrialReport } from "../engine/trials/report.ts";
+import { dollars, orNone, signed, tenths, writtenInterval } from "../engine/trials/written.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { counted, whole } from "../operations/window-words.ts";
-import type { ArmFigures, Comparison, NotRun, TaskFigures, TrialReport } from "../trials/report.ts";
-import { dollars, orNone, signed, tenths, writtenInterval } from "../trials/written.ts";
 import { shownName } from "./input-output.ts";
 
 /** What `palimpsest trial` prints. */

@@ -4,9 +4,9 @@ import { constants } from "node:fs";
 import { access, cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { NotRun } from "../engine/trials/report.ts";
 import { PalimpsestError } from "../errors.ts";
 import { undefinedIfAbsent } from "../files/disk.ts";
-import type { NotRun } from "../trials/report.ts";
 import { endInTime, exitCodeOfEnd, startOf } from "./processes.ts";
 
 /** A folder with `prompt.md` and an executable `check`; `tree/` and an executable `setup` make the starting tree. */

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
+import { type NotRun, reportTrial } from "../engine/trials/report.ts";
+import { isMeasured, isOpen, type PlannedRun, runOrder, type TrialRun } from "../engine/trials/run.ts";
 import { PalimpsestError } from "../errors.ts";
-import { type NotRun, reportTrial } from "../trials/report.ts";
-import { isMeasured, isOpen, type PlannedRun, runOrder, type TrialRun } from "../trials/run.ts";
 import { type CommonOptions, commandConfig, printJson, say, show } from "./input-output.ts";
 import { untilSignal } from "./processes.ts";
 import { writePage } from "./report.ts";

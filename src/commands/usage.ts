@@ -1,7 +1,7 @@
 import { type Command, CommanderError, InvalidArgumentError } from "commander";
+import { nearestName, quote } from "../engine/policy/errors.ts";
+import { localeNames } from "../engine/policy/names.ts";
 import { PalimpsestError, spelledFor } from "../errors.ts";
-import { nearestName, quote } from "../policy/errors.ts";
-import { localeNames } from "../policy/names.ts";
 import { complain, say } from "./input-output.ts";
 
 export const exitCodes = {

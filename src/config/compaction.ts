@@ -1,10 +1,10 @@
 import path from "node:path";
-import type { StrategyDependencies } from "../compaction/strategy.ts";
+import type { StrategyDependencies } from "../engine/compaction/strategy.ts";
+import { invalidPolicy } from "../engine/policy/errors.ts";
+import type { Environment } from "../engine/policy/layers.ts";
+import { parseStrategyName } from "../engine/policy/names.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { SummariserError } from "../errors.ts";
-import { invalidPolicy } from "../policy/errors.ts";
-import type { Environment } from "../policy/layers.ts";
-import { parseStrategyName } from "../policy/names.ts";
-import type { Policy } from "../policy/schema.ts";
 import type { OpenAiCompatibleOptions } from "../summariser/endpoint.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser } from "../summariser/summariser.ts";
 import type { CheckedStrategy } from "./external-strategy.ts";

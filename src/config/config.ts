@@ -2,12 +2,12 @@ import { isUtf8 } from "node:buffer";
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
+import { invalidPolicy } from "../engine/policy/errors.ts";
+import type { IgnoredField } from "../engine/policy/found.ts";
+import { type Environment, resolvePolicy } from "../engine/policy/layers.ts";
+import type { Policy, PolicyLayer } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { watchFile } from "../files/watch.ts";
-import { invalidPolicy } from "../policy/errors.ts";
-import type { IgnoredField } from "../policy/found.ts";
-import { type Environment, resolvePolicy } from "../policy/layers.ts";
-import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { languageOfReader } from "./reader.ts";
 
 export interface ConfigSources extends PolicyFileSearch {
@@ -51,8 +51,8 @@ interface ReadFiles extends PolicyFiles {
 
 async function configOf({ file, found, own, ofFound }: ReadFiles, sources: ConfigSources): Promise<Config> {
 	// Hooks mostly find no policy file, and then need neither the parser nor the schema.
-	const { environmentLayer, resolvePolicy, settingsLayer } = await import("../policy/layers.ts");
-	const counting = ofFound && (await import("../policy/found.ts")).foundPart(ofFound, sources);
+	const { environmentLayer, resolvePolicy, settingsLayer } = await import("../engine/policy/layers.ts");
+	const counting = ofFound && (await import("../engine/policy/found.ts")).foundPart(ofFound, sources);
 	const reader = languageOfReader(sources.environment, sources.platform);
 	const layers: readonly PolicyLayer[] = [
 		...(reader === undefined ? [] : [{ reader }]),
@@ -218,7 +218,7 @@ const mostBytes = 1_000_000;
 export async function readPolicyFile(file: string): Promise<PolicyLayer> {
 	const bytes = await readBytes(file);
 	if (!isUtf8(bytes)) throw invalidPolicy(file, ["not UTF-8 text"]);
-	const { parsePolicyText } = await import("../policy/layers.ts");
+	const { parsePolicyText } = await import("../engine/policy/layers.ts");
 	return parsePolicyText(new TextDecoder().decode(bytes), file);
 }
 

@@ -2,11 +2,11 @@ import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { CompactionStrategy, StrategyDependencies } from "../compaction/strategy.ts";
-import type { JsonObject } from "../conversation/json.ts";
+import type { CompactionStrategy, StrategyDependencies } from "../engine/compaction/strategy.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
+import { nearestName } from "../engine/policy/errors.ts";
+import { parseStrategyName } from "../engine/policy/names.ts";
 import { PalimpsestError } from "../errors.ts";
-import { nearestName } from "../policy/errors.ts";
-import { parseStrategyName } from "../policy/names.ts";
 
 export interface CheckedStrategy {
 	readonly name: string;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import type { Environment } from "../policy/layers.ts";
-import type { LocaleName } from "../policy/names.ts";
+import type { Environment } from "../engine/policy/layers.ts";
+import type { LocaleName } from "../engine/policy/names.ts";
 
 /** The language of the person, as `reader` in the layer below all others. `undefined` where nothing names one. */
 export function languageOfReader(

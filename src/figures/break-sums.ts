@@ -1,4 +1,4 @@
-import { groupBy } from "../conversation/lists.ts";
+import { groupBy } from "../engine/conversation/lists.ts";
 import type { BreakLine } from "./line.ts";
 
 type SummedBreak = Pick<BreakLine, "cause" | "tokens" | "usd" | "servers"> & { readonly at?: number };

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
-import type { CallUsage } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../engine/conversation/json.ts";
+import type { CallUsage } from "../engine/conversation/transcript.ts";
 import { numberAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 
 /** The answer of a provider to the last call of a conversation. */

@@ -1,7 +1,7 @@
-import type { WrittenMessage } from "../conversation/apply.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { childPath, type Path } from "../conversation/paths.ts";
-import type { MediaNode, Message, Role } from "../conversation/transcript.ts";
+import type { WrittenMessage } from "../engine/conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { childPath, type Path } from "../engine/conversation/paths.ts";
+import type { MediaNode, Message, Role } from "../engine/conversation/transcript.ts";
 import {
 	asCountedText,
 	booleanAt,

@@ -1,8 +1,8 @@
-import type { WrittenMessage } from "../conversation/apply.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { addToList, groupBy } from "../conversation/lists.ts";
-import type { Path } from "../conversation/paths.ts";
-import type { MediaNode, Message } from "../conversation/transcript.ts";
+import type { WrittenMessage } from "../engine/conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { addToList, groupBy } from "../engine/conversation/lists.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import type { MediaNode, Message } from "../engine/conversation/transcript.ts";
 import { asCountedText, hasMember, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { anthropicUsage } from "./answer.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";

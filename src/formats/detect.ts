@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path, startsWith } from "../conversation/paths.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { jsonPointer, type Path, startsWith } from "../engine/conversation/paths.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, membersOf, stringAt } from "../json-text/value.ts";
-import type { Policy } from "../policy/schema.ts";
 import { amp } from "./amp.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages, managedAgents, mcpSampling } from "./anthropic.ts";

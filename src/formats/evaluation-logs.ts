@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
-import type { MediaNode, Message } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import type { MediaNode, Message } from "../engine/conversation/transcript.ts";
 import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	contentPart,

@@ -1,5 +1,5 @@
-import { isJsonObject } from "../conversation/json.ts";
-import type { Message, Transcript } from "../conversation/transcript.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import type { Message, Transcript } from "../engine/conversation/transcript.ts";
 import type { LocatedMessages } from "./format.ts";
 
 /** Words in the messages of a list, in characters, and how many of them are in messages that a format reads. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 
 /** The name of a shape that resembles a format and is none; otherwise `undefined`. */

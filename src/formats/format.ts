@@ -1,7 +1,7 @@
-import type { MessageWriter, TextPart, WrittenMessage } from "../conversation/apply.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { childPath, type Path } from "../conversation/paths.ts";
-import type { Message, Role, Transcript } from "../conversation/transcript.ts";
+import type { MessageWriter, TextPart, WrittenMessage } from "../engine/conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { childPath, type Path } from "../engine/conversation/paths.ts";
+import type { Message, Role, Transcript } from "../engine/conversation/transcript.ts";
 import { asCountedText, memberAt, sha256Of, stringAt } from "../json-text/value.ts";
 import type { AnswerReader } from "./answer.ts";
 import { joinMessages } from "./parts.ts";

@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
-import type { MediaNode, Role } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import type { MediaNode, Role } from "../engine/conversation/transcript.ts";
+import { excerptWordings } from "../engine/policy/wordings.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
-import { excerptWordings } from "../policy/wordings.ts";
 import {
 	type CallInput,
 	callsAmong,

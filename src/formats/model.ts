@@ -1,5 +1,5 @@
+import type { Policy } from "../engine/policy/schema.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
-import type { Policy } from "../policy/schema.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import { type ReadConversation, requestBody } from "./detect.ts";
 

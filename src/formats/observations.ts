@@ -1,9 +1,9 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { once } from "../conversation/lists.ts";
-import { type Path, valueAt } from "../conversation/paths.ts";
-import type { Message, TextNode, ToolCall, ToolResult, Transcript } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { once } from "../engine/conversation/lists.ts";
+import { type Path, valueAt } from "../engine/conversation/paths.ts";
+import type { Message, TextNode, ToolCall, ToolResult, Transcript } from "../engine/conversation/transcript.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { stringAt } from "../json-text/value.ts";
-import type { Policy } from "../policy/schema.ts";
 import type { Format, LocatedMessages } from "./format.ts";
 import {
 	type Action,

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { childPath, type Path } from "../conversation/paths.ts";
-import type { MediaNode, Message, Role } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { childPath, type Path } from "../engine/conversation/paths.ts";
+import type { MediaNode, Message, Role } from "../engine/conversation/transcript.ts";
 import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type CallInput,

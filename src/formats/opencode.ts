@@ -1,7 +1,7 @@
-import type { WrittenMessage } from "../conversation/apply.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
-import type { MediaNode, Message, TextNode } from "../conversation/transcript.ts";
+import type { WrittenMessage } from "../engine/conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import type { MediaNode, Message, TextNode } from "../engine/conversation/transcript.ts";
 import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";

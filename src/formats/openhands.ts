@@ -1,7 +1,7 @@
-import type { WrittenMessage } from "../conversation/apply.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
-import type { Message, Role, Transcript } from "../conversation/transcript.ts";
+import type { WrittenMessage } from "../engine/conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import type { Message, Role, Transcript } from "../engine/conversation/transcript.ts";
 import { booleanAt, hasMember, idAt, listOf, numberAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type Format,

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
-import { childPath, type Path } from "../conversation/paths.ts";
+import { isJsonObject, type JsonObject, stringify } from "../engine/conversation/json.ts";
+import { childPath, type Path } from "../engine/conversation/paths.ts";
 import type {
 	BlockLink,
 	CallUsage,
@@ -11,7 +11,7 @@ import type {
 	ToolCall,
 	ToolResult,
 	WholeContent,
-} from "../conversation/transcript.ts";
+} from "../engine/conversation/transcript.ts";
 import { asCountedText, membersOf, stringAt } from "../json-text/value.ts";
 
 // Frozen, because all drafts share it.

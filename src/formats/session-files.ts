@@ -1,9 +1,9 @@
-import { applyPlan } from "../conversation/apply.ts";
-import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { groupBy } from "../conversation/lists.ts";
-import { jsonPointer, type Path, startsWith, valueAt } from "../conversation/paths.ts";
-import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
-import type { TextNode, ToolResult } from "../conversation/transcript.ts";
+import { applyPlan } from "../engine/conversation/apply.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { groupBy } from "../engine/conversation/lists.ts";
+import { jsonPointer, type Path, startsWith, valueAt } from "../engine/conversation/paths.ts";
+import type { Plan, ReplaceEdit } from "../engine/conversation/plan.ts";
+import type { TextNode, ToolResult } from "../engine/conversation/transcript.ts";
 import { membersOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { LocatedMessages, RecordLinks } from "./format.ts";
 

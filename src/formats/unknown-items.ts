@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Message } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Message } from "../engine/conversation/transcript.ts";
 import { stringAt } from "../json-text/value.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { MessageDraft } from "./parts.ts";

@@ -1,7 +1,7 @@
-import type { WrittenMessage } from "../conversation/apply.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
-import type { Message, TextNode } from "../conversation/transcript.ts";
+import type { WrittenMessage } from "../engine/conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import type { Message, TextNode } from "../engine/conversation/transcript.ts";
 import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { readInlineMedia } from "./media.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { listedTools } from "./tool-list.ts";
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { ReadLine } from "./messages.ts";
 

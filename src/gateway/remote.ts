@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
 import { stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
 import { createByteLineReader, findRequestId, type OversizedLine } from "../mcp/stdio-lines.ts";

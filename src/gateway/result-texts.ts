@@ -1,5 +1,5 @@
-import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
 import { listOf, stringAt } from "../json-text/value.ts";
 
 export interface TextPlace {

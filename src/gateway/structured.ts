@@ -1,5 +1,5 @@
-import { compactJson, type JsonObject } from "../conversation/json.ts";
-import { type Path, valueAt } from "../conversation/paths.ts";
+import { compactJson, type JsonObject } from "../engine/conversation/json.ts";
+import { type Path, valueAt } from "../engine/conversation/paths.ts";
 import { fairShares } from "../hosts/hook-answers.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { membersOf, type OpenValue, pathOf } from "../json-text/value.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { idAt, objectOf, stringAt } from "../json-text/value.ts";
 
 const mostRunning = 1_000;

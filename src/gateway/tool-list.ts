@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { objectsOf, stringAt } from "../json-text/value.ts";
 

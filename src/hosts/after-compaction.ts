@@ -1,13 +1,13 @@
 import type { Archive, Listing } from "../archive/archive.ts";
-import { wordsWithin, writeWords } from "../compaction/kept-words.ts";
-import { ownWords } from "../compaction/users-words.ts";
-import { asksPerson } from "../conversation/asking-tools.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { wordsWithin, writeWords } from "../engine/compaction/kept-words.ts";
+import { ownWords } from "../engine/compaction/users-words.ts";
+import { asksPerson } from "../engine/conversation/asking-tools.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
+import { fillTemplate } from "../engine/masking/template.ts";
+import type { LocaleName } from "../engine/policy/names.ts";
 import { readRegularFile } from "../files/access.ts";
 import { objectOf, objectsOf } from "../json-text/value.ts";
-import { cleanValue } from "../masking/placeholder.ts";
-import { fillTemplate } from "../masking/template.ts";
-import type { LocaleName } from "../policy/names.ts";
 import type { HookShell } from "./hook-answers.ts";
 
 /** Claude Code puts a longer context into a file and shows its beginning (https://code.claude.com/docs/en/hooks). */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { UpstreamApi } from "./host.ts";
 

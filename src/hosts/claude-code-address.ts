@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { exceptingLoopback, networkVariables } from "../http/network-proxy.ts";
 import { objectOf } from "../json-text/value.ts";
 import {

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { objectOf } from "../json-text/value.ts";
 import {
 	beforeDashes,

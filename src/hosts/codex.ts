@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { ownFolder, point } from "./codex-address.ts";

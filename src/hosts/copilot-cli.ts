@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { nothingSet, refusedLaunch, withVersionOf } from "./base-url.ts";
 import type { HookContext, ToolEvent } from "./hook-answers.ts";
 import {

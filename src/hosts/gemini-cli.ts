@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { parseEnv } from "node:util";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { isOn, nothingSet, providers, refusedLaunch, textAt } from "./base-url.ts";

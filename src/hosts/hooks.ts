@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
 import {
 	appendItem,
 	entryInJson,

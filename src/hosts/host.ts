@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
 import type { Environment } from "../http/network-proxy.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import type { HookContext, HookShell, ToolEvent } from "./hook-answers.ts";

@@ -4,7 +4,8 @@ import { chmod, constants, copyFile, mkdir, readdir, readFile, realpath, rm, sta
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { stringify } from "smol-toml";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { valueAt } from "../engine/policy/errors.ts";
 import { PalimpsestError } from "../errors.ts";
 import { fileProblem, readRegularFile, writeNewFile } from "../files/access.ts";
 import {
@@ -16,7 +17,6 @@ import {
 	settingsProblem,
 	withValue,
 } from "../json-text/settings.ts";
-import { valueAt } from "../policy/errors.ts";
 import { type EnteredServer, enteredServers } from "./gateway-entries.ts";
 import type { HostSurroundings, OwnPlugin, ServerHost, ServerStart, WritableHost } from "./host.ts";
 import { comparable, readToml } from "./toml.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import {
 	type Address,

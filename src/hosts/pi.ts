@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { nothingSet, providers, textAt, versioned, withVersionOf } from "./base-url.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { isDeepStrictEqual, parseEnv } from "node:util";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { listOf, objectOf } from "../json-text/value.ts";
 import {
 	isOn,

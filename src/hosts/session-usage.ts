@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { listOf, numberAt, objectOf, stringAt } from "../json-text/value.ts";
 

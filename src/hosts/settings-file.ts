@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { HostSurroundings } from "./host.ts";
 
 const mostBytes = 32 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { enterJson, entryInJson, removeFromJson } from "../json-text/settings.ts";
 import { enteredCommand, shellArgument } from "./own-command.ts";

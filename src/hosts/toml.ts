@@ -1,5 +1,5 @@
 import { parse, TomlError } from "smol-toml";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Span } from "../json-text/locate.ts";
 import { refusedSettings } from "../json-text/settings.ts";
 

@@ -1,4 +1,4 @@
-import { compactJson, requireJson } from "../conversation/json.ts";
+import { compactJson, requireJson } from "../engine/conversation/json.ts";
 import {
 	equalsPath,
 	itemBeside,
@@ -6,9 +6,9 @@ import {
 	parseInsertPointer,
 	parseJsonPointer,
 	valueAt,
-} from "../conversation/paths.ts";
+} from "../engine/conversation/paths.ts";
+import { wrongArgument } from "../engine/policy/errors.ts";
 import { PalimpsestError } from "../errors.ts";
-import { wrongArgument } from "../policy/errors.ts";
 import { locateValues, nodeAt, type PathTree, pathTree, type Span } from "./locate.ts";
 import { readTextDocument, type TextDocument } from "./read.ts";
 import { sha256Of } from "./value.ts";

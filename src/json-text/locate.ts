@@ -1,4 +1,4 @@
-import type { Path } from "../conversation/paths.ts";
+import type { Path } from "../engine/conversation/paths.ts";
 
 /** A range of a text, in characters (UTF-16 code units), half open. */
 export interface Span {

@@ -11,8 +11,8 @@ import {
 	parseTree,
 	visit,
 } from "jsonc-parser";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Span } from "./locate.ts";
 import { tokenKinds } from "./read.ts";

@@ -1,6 +1,6 @@
 import crypto from "node:crypto";
-import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path } from "../conversation/paths.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { jsonPointer, type Path } from "../engine/conversation/paths.ts";
 
 // This file does not load jsonc-parser: the server and the hooks start without it.
 

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import type { CallToolResult, ContentBlock, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
-import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { describeIssues } from "../engine/policy/errors.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
 import type { Spill } from "../files/access.ts";
 import type { CallerRequest, CompactReport } from "../operations/compaction-request.ts";
-import { describeIssues } from "../policy/errors.ts";
-import type { Policy } from "../policy/schema.ts";
 
 /** Key in an answer for content that accompanies the structured content. JSON omits symbols. */
 export const beside = Symbol("beside");

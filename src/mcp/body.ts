@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { ArchiveLocation } from "../archive/open.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { createBodyHold } from "../http/body.ts";
 

@@ -3,7 +3,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { RE2JS } from "re2js";
-import type { JsonObject } from "../conversation/json.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
 
 /** A schema may ask for work without end by other means than patterns, such as references that double at each level. */
 const patienceMs = 500;

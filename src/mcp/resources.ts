@@ -2,12 +2,12 @@ import type { GetPromptResult, ReadResourceResult, ResourceLink } from "@modelco
 import { z } from "zod";
 import type { ArchiveSource } from "../archive/open.ts";
 import type { PolicySource } from "../config/config.ts";
+import { policyJsonSchema } from "../engine/policy/check.ts";
+import { resolvePolicy } from "../engine/policy/layers.ts";
+import { presetNames } from "../engine/policy/names.ts";
+import { presets } from "../engine/policy/presets.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
-import { policyJsonSchema } from "../policy/check.ts";
-import { resolvePolicy } from "../policy/layers.ts";
-import { presetNames } from "../policy/names.ts";
-import { presets } from "../policy/presets.ts";
 import { modelNames } from "../tokens/models.ts";
 import { invalidParams, largestAnswer, RequestError } from "./answer.ts";
 

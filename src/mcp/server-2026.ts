@@ -13,7 +13,7 @@ import {
 	type Transport,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Log } from "../log.ts";
 import type { SamplingRequest } from "../summariser/sampling.ts";
 import { joinSignals, type Summariser } from "../summariser/summariser.ts";

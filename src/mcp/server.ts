@@ -16,8 +16,8 @@ import {
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv-provider.js";
 import { z } from "zod";
 import type { PolicySource } from "../config/config.ts";
+import { logLevels } from "../engine/policy/names.ts";
 import type { Log } from "../log.ts";
-import { logLevels } from "../policy/names.ts";
 import type { SamplingOptions } from "../summariser/sampling.ts";
 import { joinSignals, type Summariser } from "../summariser/summariser.ts";
 import { describeRequestErrors } from "./answer.ts";

@@ -1,5 +1,8 @@
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { quote, suggestion } from "../engine/policy/errors.ts";
+import { builtInStrategies, truncationStrategies } from "../engine/policy/names.ts";
+import type { PolicyLayer } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeOutput } from "../files/text-encoding.ts";
 import { isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answers.ts";
@@ -7,9 +10,6 @@ import { commandHookHosts } from "../hosts/hosts.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
 import type { TruncateOutcome } from "../operations/truncate.ts";
-import { quote, suggestion } from "../policy/errors.ts";
-import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
-import type { PolicyLayer } from "../policy/schema.ts";
 import { originalsOf } from "../restore/originals.ts";
 import { type Answer, beside, callWithSummary, summaryPlaceholder, summaryRequestAnswer } from "./answer.ts";
 import {

@@ -1,24 +1,30 @@
 import type { Archive } from "../archive/archive.ts";
-import { keepWithin, markWhole, pinnedWords } from "../compaction/kept-words.ts";
-import { lostIdentifiers, textsOfMessages } from "../compaction/lost-identifiers.ts";
-import { writeHandoverPrompt } from "../compaction/prompt.ts";
-import { inTheirTurn, type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
-import { checkSummary, frameSummary, joinedSummaries, planSummary, summaryOfMessage } from "../compaction/summary.ts";
-import { answersToTools, usersTexts } from "../compaction/users-words.ts";
-import { asksPerson } from "../conversation/asking-tools.ts";
-import { compactJson } from "../conversation/json.ts";
-import { scaleTokens, sizeOf, type TokenMeter, type TokenScale } from "../conversation/measure.ts";
-import { valueAt } from "../conversation/paths.ts";
-import { addSizes, type Edit, noSize, type ReplaceEdit, type Size } from "../conversation/plan.ts";
-import type { Message, Transcript } from "../conversation/transcript.ts";
+import { keepWithin, markWhole, pinnedWords } from "../engine/compaction/kept-words.ts";
+import { lostIdentifiers, textsOfMessages } from "../engine/compaction/lost-identifiers.ts";
+import { writeHandoverPrompt } from "../engine/compaction/prompt.ts";
+import { inTheirTurn, type PickedRange, pickRange, renderRange } from "../engine/compaction/range.ts";
+import {
+	checkSummary,
+	frameSummary,
+	joinedSummaries,
+	planSummary,
+	summaryOfMessage,
+} from "../engine/compaction/summary.ts";
+import { answersToTools, usersTexts } from "../engine/compaction/users-words.ts";
+import { asksPerson } from "../engine/conversation/asking-tools.ts";
+import { compactJson } from "../engine/conversation/json.ts";
+import { scaleTokens, sizeOf, type TokenMeter, type TokenScale } from "../engine/conversation/measure.ts";
+import { valueAt } from "../engine/conversation/paths.ts";
+import { addSizes, type Edit, noSize, type ReplaceEdit, type Size } from "../engine/conversation/plan.ts";
+import type { Message, Transcript } from "../engine/conversation/transcript.ts";
+import { planMask } from "../engine/masking/mask.ts";
+import type { LocaleName } from "../engine/policy/names.ts";
+import { byAge } from "../engine/policy/presets.ts";
+import type { MaskPolicy, Policy } from "../engine/policy/schema.ts";
+import { locales } from "../engine/policy/wordings.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { sha256Of } from "../json-text/value.ts";
-import { planMask } from "../masking/mask.ts";
-import type { LocaleName } from "../policy/names.ts";
-import { byAge } from "../policy/presets.ts";
-import type { MaskPolicy, Policy } from "../policy/schema.ts";
-import { locales } from "../policy/wordings.ts";
 import { summariseInParts } from "../summariser/in-parts.ts";
 import type { Summariser } from "../summariser/summariser.ts";
 import {

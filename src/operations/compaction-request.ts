@@ -1,10 +1,10 @@
-import type { LostIdentifier } from "../compaction/lost-identifiers.ts";
-import type { CompactionStrategy, StrategyDependencies, StrategyLlm } from "../compaction/strategy.ts";
-import { measure, scaleTokens } from "../conversation/measure.ts";
-import type { Edit } from "../conversation/plan.ts";
+import type { LostIdentifier } from "../engine/compaction/lost-identifiers.ts";
+import type { CompactionStrategy, StrategyDependencies, StrategyLlm } from "../engine/compaction/strategy.ts";
+import { measure, scaleTokens } from "../engine/conversation/measure.ts";
+import type { Edit } from "../engine/conversation/plan.ts";
+import { type BuiltInStrategy, parseStrategyName } from "../engine/policy/names.ts";
 import { PalimpsestError } from "../errors.ts";
 import { modelOfCall } from "../formats/model.ts";
-import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
 import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { calibrate, checkGivenTokens, contextWindowOfCall, type GivenTokens } from "./context-window.ts";
 import { type ChangeReport, type ConversationRequest, type Outcome, openConversation } from "./conversation.ts";

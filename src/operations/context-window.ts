@@ -1,11 +1,11 @@
-import type { Measurement } from "../conversation/measure.ts";
-import { addSizes, noSize, subtractSizes } from "../conversation/plan.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import type { Measurement } from "../engine/conversation/measure.ts";
+import { addSizes, noSize, subtractSizes } from "../engine/conversation/plan.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
+import { isOpen } from "../engine/masking/history.ts";
+import { requireWholeNumber } from "../engine/policy/errors.ts";
+import type { GuardPolicy, Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { modelOfCall } from "../formats/model.ts";
-import { isOpen } from "../masking/history.ts";
-import { requireWholeNumber } from "../policy/errors.ts";
-import type { GuardPolicy, Policy } from "../policy/schema.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";

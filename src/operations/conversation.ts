@@ -1,25 +1,25 @@
 import { refusePlaceholders } from "../archive/store.ts";
-import { splitFrames } from "../compaction/summary.ts";
-import { applyPlan } from "../conversation/apply.ts";
-import type { CountTokens, Measurement, TokenMeter } from "../conversation/measure.ts";
-import { jsonPointer } from "../conversation/paths.ts";
-import type { Plan } from "../conversation/plan.ts";
-import { notesOnRoles, type Report, reportOf } from "../conversation/report.ts";
-import { type Violation, verify } from "../conversation/verify.ts";
-import { PalimpsestError } from "../errors.ts";
-import { locateMessages, type ReadConversation, readConversation } from "../formats/detect.ts";
-import { bindsReasoning, modelOfCall } from "../formats/model.ts";
-import { linkRecogniser, withRelinks } from "../formats/session-files.ts";
-import type { Log } from "../log.ts";
+import { splitFrames } from "../engine/compaction/summary.ts";
+import { applyPlan } from "../engine/conversation/apply.ts";
+import type { CountTokens, Measurement, TokenMeter } from "../engine/conversation/measure.ts";
+import { jsonPointer } from "../engine/conversation/paths.ts";
+import type { Plan } from "../engine/conversation/plan.ts";
+import { notesOnRoles, type Report, reportOf } from "../engine/conversation/report.ts";
+import { type Violation, verify } from "../engine/conversation/verify.ts";
 import {
 	type AffectedThinking,
 	affectedThinking,
 	type MomentOf,
 	madeNow,
 	planStripThinking,
-} from "../masking/thinking.ts";
-import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
+} from "../engine/masking/thinking.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { wordings } from "../engine/policy/wordings.ts";
+import { PalimpsestError } from "../errors.ts";
+import { locateMessages, type ReadConversation, readConversation } from "../formats/detect.ts";
+import { bindsReasoning, modelOfCall } from "../formats/model.ts";
+import { linkRecogniser, withRelinks } from "../formats/session-files.ts";
+import type { Log } from "../log.ts";
 import {
 	type ArchivedGroup,
 	archiveOriginals,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Message } from "../conversation/transcript.ts";
+import type { Message } from "../engine/conversation/transcript.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 

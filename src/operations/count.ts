@@ -1,8 +1,8 @@
-import { type CountTokens, scaleTokens } from "../conversation/measure.ts";
+import { type CountTokens, scaleTokens } from "../engine/conversation/measure.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { asCountedText, objectOf } from "../json-text/value.ts";
-import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { type EncodingName, encodingNames } from "../tokens/encodings.ts";
 import { type CountMethod, estimateTokens, type TokenEstimate } from "../tokens/estimate.ts";

@@ -1,15 +1,15 @@
-import { groupBy } from "../conversation/lists.ts";
-import type { ReplaceEdit } from "../conversation/plan.ts";
-import type { Archiving } from "../conversation/report.ts";
-import { resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
-import { callArguments, type PairedResult } from "../conversation/turns.ts";
-import { callTarget } from "../masking/call-targets.ts";
-import type { TargetKind } from "../masking/targets.ts";
-import type { Policy } from "../policy/schema.ts";
-import type { Wordings } from "../policy/wordings.ts";
+import { groupBy } from "../engine/conversation/lists.ts";
+import type { ReplaceEdit } from "../engine/conversation/plan.ts";
+import type { Archiving } from "../engine/conversation/report.ts";
+import { resultText, type ToolResult, type Transcript } from "../engine/conversation/transcript.ts";
+import { callArguments, type PairedResult } from "../engine/conversation/turns.ts";
+import { callTarget } from "../engine/masking/call-targets.ts";
+import type { TargetKind } from "../engine/masking/targets.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import type { Wordings } from "../engine/policy/wordings.ts";
+import { isShownWhole } from "../engine/truncation/shown-whole.ts";
+import { type CutsElsewhere, planTruncate } from "../engine/truncation/truncate-results.ts";
 import { shortenedRef } from "../restore/recognise.ts";
-import { isShownWhole } from "../truncation/shown-whole.ts";
-import { type CutsElsewhere, planTruncate } from "../truncation/truncate-results.ts";
 import { textLibraries } from "./text-libraries.ts";
 import { headShareOf } from "./truncation-limit.ts";
 

@@ -1,10 +1,17 @@
-import { likelyTokens, scaleTokens, type TokenScale } from "../conversation/measure.ts";
-import { itemBeside, jsonPointer, valueAt } from "../conversation/paths.ts";
-import { type Edit, type EditReason, type Plan, type Size, takesMessageOut, totalsOf } from "../conversation/plan.ts";
+import { likelyTokens, scaleTokens, type TokenScale } from "../engine/conversation/measure.ts";
+import { itemBeside, jsonPointer, valueAt } from "../engine/conversation/paths.ts";
+import {
+	type Edit,
+	type EditReason,
+	type Plan,
+	type Size,
+	takesMessageOut,
+	totalsOf,
+} from "../engine/conversation/plan.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
 import { sha256 } from "../json-text/text-bytes.ts";
 import { sha256Of } from "../json-text/value.ts";
 import type { LogEvent } from "../log.ts";
-import { cleanValue } from "../masking/placeholder.ts";
 
 /** An edit as plain JSON. Paths refer to the input. */
 export interface EditRecord {

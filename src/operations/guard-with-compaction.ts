@@ -1,6 +1,6 @@
-import { applyPlan } from "../conversation/apply.ts";
-import { addToList, groupBy } from "../conversation/lists.ts";
-import { measure } from "../conversation/measure.ts";
+import { applyPlan } from "../engine/conversation/apply.ts";
+import { addToList, groupBy } from "../engine/conversation/lists.ts";
+import { measure } from "../engine/conversation/measure.ts";
 import {
 	itemBeside,
 	jsonPointer,
@@ -9,8 +9,8 @@ import {
 	parseJsonPointer,
 	startsWith,
 	valueAt,
-} from "../conversation/paths.ts";
-import type { Edit } from "../conversation/plan.ts";
+} from "../engine/conversation/paths.ts";
+import type { Edit } from "../engine/conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { modelOfCall } from "../formats/model.ts";

@@ -1,21 +1,28 @@
-import { markWhole, pinnedWords } from "../compaction/kept-words.ts";
-import { followUps } from "../compaction/prompt.ts";
-import { usersTexts } from "../compaction/users-words.ts";
-import { exactScale, measure, scaleTokens, sizeOf, type TokenMeter, type TokenScale } from "../conversation/measure.ts";
-import { valueAt } from "../conversation/paths.ts";
-import { addSizes, type InsertEdit, noSize, type Size } from "../conversation/plan.ts";
-import { type Economics, economicsOf } from "../conversation/report.ts";
-import type { Message, Role, Transcript } from "../conversation/transcript.ts";
-import { type PairedResult, pairResults } from "../conversation/turns.ts";
+import { markWhole, pinnedWords } from "../engine/compaction/kept-words.ts";
+import { followUps } from "../engine/compaction/prompt.ts";
+import { usersTexts } from "../engine/compaction/users-words.ts";
+import {
+	exactScale,
+	measure,
+	scaleTokens,
+	sizeOf,
+	type TokenMeter,
+	type TokenScale,
+} from "../engine/conversation/measure.ts";
+import { valueAt } from "../engine/conversation/paths.ts";
+import { addSizes, type InsertEdit, noSize, type Size } from "../engine/conversation/plan.ts";
+import { type Economics, economicsOf } from "../engine/conversation/report.ts";
+import type { Message, Role, Transcript } from "../engine/conversation/transcript.ts";
+import { type PairedResult, pairResults } from "../engine/conversation/turns.ts";
+import { type LadderStep, planGuard } from "../engine/guarding/guard.ts";
+import { pricesNow } from "../engine/masking/history.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
+import { madeNow } from "../engine/masking/thinking.ts";
+import type { LocaleName } from "../engine/policy/names.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
 import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
-import { type LadderStep, planGuard } from "../guarding/guard.ts";
-import { pricesNow } from "../masking/history.ts";
-import { cleanValue } from "../masking/placeholder.ts";
-import { madeNow } from "../masking/thinking.ts";
-import type { LocaleName } from "../policy/names.ts";
-import type { Policy } from "../policy/schema.ts";
 import { calibrate, checkGivenTokens, type GivenTokens, mostUserTokens, openBudget } from "./context-window.ts";
 import {
 	type ChangeReport,

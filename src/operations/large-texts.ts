@@ -1,10 +1,10 @@
 import type { Piscina } from "piscina";
-import type { Transcript } from "../conversation/transcript.ts";
-import type { Policy } from "../policy/schema.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import type { TruncateOutputParameters } from "../engine/truncation/draft.ts";
 import { countAhead } from "../tokens/counter.ts";
 import type { EncodingName } from "../tokens/encodings.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
-import type { TruncateOutputParameters } from "../truncation/draft.ts";
 
 /** Characters of texts that take 100 ms and more to cut and to count. */
 const manyChars = 256_000;

@@ -1,9 +1,9 @@
-import { measure } from "../conversation/measure.ts";
-import { type Economics, economicsOf } from "../conversation/report.ts";
-import { pricesNow } from "../masking/history.ts";
-import { planMask } from "../masking/mask.ts";
-import type { KeptReason } from "../masking/mask-result.ts";
-import { withStepsIn } from "../masking/price-steps.ts";
+import { measure } from "../engine/conversation/measure.ts";
+import { type Economics, economicsOf } from "../engine/conversation/report.ts";
+import { pricesNow } from "../engine/masking/history.ts";
+import { planMask } from "../engine/masking/mask.ts";
+import type { KeptReason } from "../engine/masking/mask-result.ts";
+import { withStepsIn } from "../engine/masking/price-steps.ts";
 import {
 	type ChangeReport,
 	type ConversationRequest,

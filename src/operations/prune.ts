@@ -1,12 +1,12 @@
-import { likelyTokens, measure } from "../conversation/measure.ts";
-import type { ReplaceEdit } from "../conversation/plan.ts";
-import { type Economics, economicsOf } from "../conversation/report.ts";
-import { pairResults, toolTurns } from "../conversation/turns.ts";
-import { pricesNow } from "../masking/history.ts";
-import { resultTargets } from "../masking/judge-results.ts";
-import { markUnsent, maskResult } from "../masking/mask-result.ts";
-import { cleanValue } from "../masking/placeholder.ts";
-import { findStale } from "../masking/staleness.ts";
+import { likelyTokens, measure } from "../engine/conversation/measure.ts";
+import type { ReplaceEdit } from "../engine/conversation/plan.ts";
+import { type Economics, economicsOf } from "../engine/conversation/report.ts";
+import { pairResults, toolTurns } from "../engine/conversation/turns.ts";
+import { pricesNow } from "../engine/masking/history.ts";
+import { resultTargets } from "../engine/masking/judge-results.ts";
+import { markUnsent, maskResult } from "../engine/masking/mask-result.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
+import { findStale } from "../engine/masking/staleness.ts";
 import {
 	type ChangeReport,
 	type ConversationRequest,

@@ -2,10 +2,10 @@ import type { Archive, Listing } from "../archive/archive.ts";
 import { leastMaxTokens, type PartRequest, type SelectedPart, usualMaxTokens } from "../archive/part.ts";
 import { refPattern } from "../archive/reference.ts";
 import { selectPart } from "../archive/select.ts";
-import { scaleTokens } from "../conversation/measure.ts";
+import { scaleTokens } from "../engine/conversation/measure.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ImageOfPart, imageOfPart, longestImagePart } from "../formats/media.ts";
-import type { Policy } from "../policy/schema.ts";
 import { placeholderReaderOf } from "../restore/recognise.ts";
 import { tokenMeter } from "./count.ts";
 

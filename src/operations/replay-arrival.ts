@@ -1,12 +1,12 @@
-import { applyPlan } from "../conversation/apply.ts";
-import { once } from "../conversation/lists.ts";
-import { resultText, type Transcript } from "../conversation/transcript.ts";
-import { type PairedResult, pairResults } from "../conversation/turns.ts";
+import { applyPlan } from "../engine/conversation/apply.ts";
+import { once } from "../engine/conversation/lists.ts";
+import { resultText, type Transcript } from "../engine/conversation/transcript.ts";
+import { type PairedResult, pairResults } from "../engine/conversation/turns.ts";
+import type { CutOnArrival } from "../engine/masking/history.ts";
+import { findUses, stringsIn, type Uses } from "../engine/masking/uses.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { wordings } from "../engine/policy/wordings.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
-import type { CutOnArrival } from "../masking/history.ts";
-import { findUses, stringsIn, type Uses } from "../masking/uses.ts";
-import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { type ArrivalLimit, planCuts } from "./cut-on-arrival.ts";
 

@@ -1,15 +1,15 @@
 import { readPolicyFile } from "../config/config.ts";
+import { clearedText } from "../engine/masking/placeholder.ts";
+import { checkPolicyLayer } from "../engine/policy/check.ts";
+import { nearestName } from "../engine/policy/errors.ts";
+import { resolvePolicy } from "../engine/policy/layers.ts";
+import { type PresetName, presetNames } from "../engine/policy/names.ts";
+import { byAge, presets } from "../engine/policy/presets.ts";
+import type { MaskPolicy, Policy, PolicyLayer } from "../engine/policy/schema.ts";
+import { type Rival, rivalPlaceholders } from "../engine/replaying/rivals.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { readTextDocument } from "../json-text/read.ts";
-import { clearedText } from "../masking/placeholder.ts";
-import { checkPolicyLayer } from "../policy/check.ts";
-import { nearestName } from "../policy/errors.ts";
-import { resolvePolicy } from "../policy/layers.ts";
-import { type PresetName, presetNames } from "../policy/names.ts";
-import { byAge, presets } from "../policy/presets.ts";
-import type { MaskPolicy, Policy, PolicyLayer } from "../policy/schema.ts";
-import { type Rival, rivalPlaceholders } from "../replaying/rivals.ts";
 import { arrivesWhole } from "./replay-arrival.ts";
 
 export type ReplayedPolicy = {

@@ -1,10 +1,10 @@
-import type { Transcript } from "../conversation/transcript.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
+import { pricesFor } from "../engine/masking/cache-time.ts";
+import { stepFactors } from "../engine/masking/price-steps.ts";
+import type { Prices } from "../engine/policy/schema.ts";
+import type { CallCosts } from "../engine/replaying/faults.ts";
+import type { PricingFigures } from "../engine/replaying/report.ts";
 import { PalimpsestError } from "../errors.ts";
-import { pricesFor } from "../masking/cache-time.ts";
-import { stepFactors } from "../masking/price-steps.ts";
-import type { Prices } from "../policy/schema.ts";
-import type { CallCosts } from "../replaying/faults.ts";
-import type { PricingFigures } from "../replaying/report.ts";
 import { openCatalogue, pricesOfModel, withPricesOf } from "../tokens/model-prices.ts";
 
 /** The prices of a session. Costs are in prices of an input token of its model. */

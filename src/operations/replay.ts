@@ -1,29 +1,29 @@
-import { once } from "../conversation/lists.ts";
-import type { TokenMeter } from "../conversation/measure.ts";
-import type { Transcript } from "../conversation/transcript.ts";
-import { toolTurns } from "../conversation/turns.ts";
-import { type ReadConversation, readConversation } from "../formats/detect.ts";
-import { bindsReasoning, modelOfCall, modelOfSession, modelOnRecord } from "../formats/model.ts";
-import { cacheSecondsOf, pausesOf } from "../masking/cache-time.ts";
-import { type CallTokens, type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
-import { withStepsIn } from "../masking/price-steps.ts";
-import { replay, type Schedule } from "../masking/replay.ts";
-import { findUses } from "../masking/uses.ts";
-import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
-import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../replaying/bill.ts";
-import { leastBills } from "../replaying/bound.ts";
-import { meterFaults } from "../replaying/faults.ts";
-import { meterPauses } from "../replaying/pauses.ts";
-import { measureRecall } from "../replaying/recall.ts";
+import { once } from "../engine/conversation/lists.ts";
+import type { TokenMeter } from "../engine/conversation/measure.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
+import { toolTurns } from "../engine/conversation/turns.ts";
+import { cacheSecondsOf, pausesOf } from "../engine/masking/cache-time.ts";
+import { type CallTokens, type ReplayHistory, readHistory, scaleHistory } from "../engine/masking/history.ts";
+import { withStepsIn } from "../engine/masking/price-steps.ts";
+import { replay, type Schedule } from "../engine/masking/replay.ts";
+import { findUses } from "../engine/masking/uses.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { wordings } from "../engine/policy/wordings.ts";
+import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../engine/replaying/bill.ts";
+import { leastBills } from "../engine/replaying/bound.ts";
+import { meterFaults } from "../engine/replaying/faults.ts";
+import { meterPauses } from "../engine/replaying/pauses.ts";
+import { measureRecall } from "../engine/replaying/recall.ts";
 import {
 	type PolicyTotals,
 	type ReplayedSession,
 	type ReplaySeries,
 	reportOfSessions,
 	unitOf,
-} from "../replaying/report.ts";
-import { rivalSchedule } from "../replaying/rivals.ts";
+} from "../engine/replaying/report.ts";
+import { rivalSchedule } from "../engine/replaying/rivals.ts";
+import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { bindsReasoning, modelOfCall, modelOfSession, modelOnRecord } from "../formats/model.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";

@@ -1,19 +1,27 @@
-import { groupBy } from "../conversation/lists.ts";
-import { type CountTokens, likelyTokens, measure, type TokenScale } from "../conversation/measure.ts";
-import { addSizes, noSize, type Plan, type Size, type SizeSum, savedSize, startSum } from "../conversation/plan.ts";
-import { notesOn, notesOnRoles } from "../conversation/report.ts";
-import type { Message, Transcript } from "../conversation/transcript.ts";
-import { isToolTurn, type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
+import { groupBy } from "../engine/conversation/lists.ts";
+import { type CountTokens, likelyTokens, measure, type TokenScale } from "../engine/conversation/measure.ts";
+import {
+	addSizes,
+	noSize,
+	type Plan,
+	type Size,
+	type SizeSum,
+	savedSize,
+	startSum,
+} from "../engine/conversation/plan.ts";
+import { notesOn, notesOnRoles } from "../engine/conversation/report.ts";
+import type { Message, Transcript } from "../engine/conversation/transcript.ts";
+import { isToolTurn, type PairedResult, pairResults, toolTurns } from "../engine/conversation/turns.ts";
+import { resultTargets } from "../engine/masking/judge-results.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
+import { findStale } from "../engine/masking/staleness.ts";
+import type { CallTarget } from "../engine/masking/targets.ts";
+import { findUses, type Uses } from "../engine/masking/uses.ts";
+import { resolvePolicy } from "../engine/policy/layers.ts";
+import type { PolicyLayer } from "../engine/policy/schema.ts";
+import type { Originals } from "../engine/policy/wordings.ts";
 import { readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts";
-import { resultTargets } from "../masking/judge-results.ts";
-import { cleanValue } from "../masking/placeholder.ts";
-import { findStale } from "../masking/staleness.ts";
-import type { CallTarget } from "../masking/targets.ts";
-import { findUses, type Uses } from "../masking/uses.ts";
-import { resolvePolicy } from "../policy/layers.ts";
-import type { PolicyLayer } from "../policy/schema.ts";
-import type { Originals } from "../policy/wordings.ts";
 import { budgetOf, calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { ratesOfSession } from "./replay-rates.ts";

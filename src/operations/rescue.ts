@@ -1,9 +1,9 @@
-import { measure, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
-import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
+import { measure, sizeOfResult, type TokenMeter } from "../engine/conversation/measure.ts";
+import { type Message, resultText, type Transcript } from "../engine/conversation/transcript.ts";
+import { byAge } from "../engine/policy/presets.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { readConversation } from "../formats/detect.ts";
 import { modelOfCall, modelOfSession } from "../formats/model.ts";
-import { byAge } from "../policy/presets.ts";
-import type { Policy } from "../policy/schema.ts";
 import { startOfLastAnswer } from "./context-window.ts";
 import { type ConversationRequest, type Outcome, policyOfRewrite } from "./conversation.ts";
 import { tokenMeter } from "./count.ts";

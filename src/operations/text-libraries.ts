@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { stripVTControlCharacters } from "node:util";
-import type { TruncateOutputParameters } from "../truncation/draft.ts";
+import type { TruncateOutputParameters } from "../engine/truncation/draft.ts";
 
 const require = createRequire(import.meta.url);
 const maxDepth = 200;

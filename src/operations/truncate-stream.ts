@@ -1,16 +1,16 @@
 import type { Archive, Original, OriginalWriter } from "../archive/archive.ts";
+import { fillTemplate } from "../engine/masking/template.ts";
+import type { LocaleName } from "../engine/policy/names.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { excerptWordings, locales, type NoticeWordings, wordings } from "../engine/policy/wordings.ts";
+import type { TruncationBudget, TruncationStrategy } from "../engine/truncation/draft.ts";
+import { focusOfCall } from "../engine/truncation/focus.ts";
+import { cutEnds, endsNeeded, readEnds } from "../engine/truncation/head-tail.ts";
+import { readPassing, shortenPassed } from "../engine/truncation/stream.ts";
+import { truncateOutput } from "../engine/truncation/truncate.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeOutput, outputEncoding } from "../files/text-encoding.ts";
 import type { Log } from "../log.ts";
-import { fillTemplate } from "../masking/template.ts";
-import type { LocaleName } from "../policy/names.ts";
-import type { Policy } from "../policy/schema.ts";
-import { excerptWordings, locales, type NoticeWordings, wordings } from "../policy/wordings.ts";
-import type { TruncationBudget, TruncationStrategy } from "../truncation/draft.ts";
-import { focusOfCall } from "../truncation/focus.ts";
-import { cutEnds, endsNeeded, readEnds } from "../truncation/head-tail.ts";
-import { readPassing, shortenPassed } from "../truncation/stream.ts";
-import { truncateOutput } from "../truncation/truncate.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {
 	bytesToHold,

@@ -1,14 +1,8 @@
 import { refusePlaceholders } from "../archive/store.ts";
-import { parseJsonObject } from "../conversation/json.ts";
-import { scaleTokens } from "../conversation/measure.ts";
-import { PalimpsestError } from "../errors.ts";
-import { applySplices } from "../json-text/edit.ts";
-import { locateValues, pathTree } from "../json-text/locate.ts";
-import type { Log } from "../log.ts";
-import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
-import { type KeepsOriginals, originalsOf } from "../restore/originals.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+import { parseJsonObject } from "../engine/conversation/json.ts";
+import { scaleTokens } from "../engine/conversation/measure.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { wordings } from "../engine/policy/wordings.ts";
 import {
 	addRange,
 	type CharRange,
@@ -16,9 +10,15 @@ import {
 	lineStarts,
 	type OutputTruncation,
 	omittedRanges,
-} from "../truncation/draft.ts";
-import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } from "../truncation/head-tail.ts";
-import { truncateOutput } from "../truncation/truncate.ts";
+} from "../engine/truncation/draft.ts";
+import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } from "../engine/truncation/head-tail.ts";
+import { truncateOutput } from "../engine/truncation/truncate.ts";
+import { PalimpsestError } from "../errors.ts";
+import { applySplices } from "../json-text/edit.ts";
+import { locateValues, pathTree } from "../json-text/locate.ts";
+import type { Log } from "../log.ts";
+import { type KeepsOriginals, originalsOf } from "../restore/originals.ts";
+import { placeholdersOf } from "../restore/recognise.ts";
 import { type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {

@@ -1,9 +1,9 @@
-import { scaleTokens } from "../conversation/measure.ts";
+import { scaleTokens } from "../engine/conversation/measure.ts";
+import { requireWholeNumber } from "../engine/policy/errors.ts";
+import { truncationStrategies } from "../engine/policy/names.ts";
+import type { Policy, TruncatePolicy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { requireWholeNumber } from "../policy/errors.ts";
-import { truncationStrategies } from "../policy/names.ts";
-import type { Policy, TruncatePolicy } from "../policy/schema.ts";
 
 export interface CutOptions {
 	/** UTF-16 code units up to which the text stays unchanged; by default the policy's. */

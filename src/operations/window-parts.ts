@@ -1,11 +1,11 @@
-import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
-import { groupBy } from "../conversation/lists.ts";
-import { type CountTokens, measure, sizeOf, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
-import { addSizes, noSize, type Size, type SizeSum, startSum } from "../conversation/plan.ts";
-import type { Message, ToolResult, Transcript } from "../conversation/transcript.ts";
-import { locateCallArguments, type PairedResult } from "../conversation/turns.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { groupBy } from "../engine/conversation/lists.ts";
+import { type CountTokens, measure, sizeOf, sizeOfResult, type TokenMeter } from "../engine/conversation/measure.ts";
+import { addSizes, noSize, type Size, type SizeSum, startSum } from "../engine/conversation/plan.ts";
+import type { Message, ToolResult, Transcript } from "../engine/conversation/transcript.ts";
+import { locateCallArguments, type PairedResult } from "../engine/conversation/turns.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
-import { cleanValue } from "../masking/placeholder.ts";
 import { type PartOfWindow, type PartShare, partsOfWindow } from "./window-words.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { ContextParts } from "../replaying/bill.ts";
-import type { BilledUnit, ReplayReport, ReplaySeries } from "../replaying/report.ts";
+import type { ContextParts } from "../engine/replaying/bill.ts";
+import type { BilledUnit, ReplayReport, ReplaySeries } from "../engine/replaying/report.ts";
 
 // The scripts of the pages are bundled with this file, so it imports nothing that needs Node.js.
 

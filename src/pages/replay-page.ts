@@ -1,4 +1,4 @@
-import type { BilledUnit, PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
+import type { BilledUnit, PolicyFigures, ReplayReport, ReplaySeries } from "../engine/replaying/report.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
 import {
 	counted,

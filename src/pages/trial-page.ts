@@ -1,5 +1,5 @@
-import type { ArmFigures, Comparison, TrialReport } from "../trials/report.ts";
-import { dollars, orNone, signed, tenths, writtenInterval } from "../trials/written.ts";
+import type { ArmFigures, Comparison, TrialReport } from "../engine/trials/report.ts";
+import { dollars, orNone, signed, tenths, writtenInterval } from "../engine/trials/written.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
 import { counted, formatCount } from "./replay-data.ts";
 

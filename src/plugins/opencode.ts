@@ -1,8 +1,8 @@
 import { cacheTerms } from "../billing/terms.ts";
-import { usersWords } from "../compaction/users-words.ts";
-import { applyPlan } from "../conversation/apply.ts";
-import { asksPerson } from "../conversation/asking-tools.ts";
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { usersWords } from "../engine/compaction/users-words.ts";
+import { applyPlan } from "../engine/conversation/apply.ts";
+import { asksPerson } from "../engine/conversation/asking-tools.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
 import type { Editing } from "../sending/editing.ts";

@@ -2,19 +2,19 @@ import { fileURLToPath } from "node:url";
 import { archiveLocation } from "../archive/open.ts";
 import type { PartRequest } from "../archive/part.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import { callTarget } from "../engine/masking/call-targets.ts";
+import { isShownWhole } from "../engine/truncation/shown-whole.ts";
 import { type Figures, openFigures } from "../figures/store.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
-import { callTarget } from "../masking/call-targets.ts";
 import type { SearchRequest } from "../operations/search-originals.ts";
 import { createLedger, type Ledger } from "../proxy/ledger.ts";
 import { inTime } from "../sending/archiving.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import type { HostRequest } from "../sending/request.ts";
-import { isShownWhole } from "../truncation/shown-whole.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */

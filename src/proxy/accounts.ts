@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import path from "node:path";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
 import { listOf } from "../json-text/value.ts";
 
 export type Accounts = ReturnType<typeof createAccounts>;

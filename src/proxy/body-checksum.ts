@@ -1,5 +1,5 @@
 import { billingHeader } from "../billing/request-head.ts";
-import { compactJson } from "../conversation/json.ts";
+import { compactJson } from "../engine/conversation/json.ts";
 import { objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 
 /**

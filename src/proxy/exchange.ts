@@ -3,7 +3,7 @@ import type { CachingRecord } from "../billing/observed-caching.ts";
 import { readUsage } from "../billing/read-usage.ts";
 import { cacheTerms, servedTerms } from "../billing/terms.ts";
 import { firstPass, promptTokens } from "../billing/usage.ts";
-import { once } from "../conversation/lists.ts";
+import { once } from "../engine/conversation/lists.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Hold } from "../http/body.ts";
 import { mayComeBack, type OutgoingError } from "../http/outgoing.ts";

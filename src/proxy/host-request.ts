@@ -1,13 +1,13 @@
 import { setImmediate as othersGoOn } from "node:timers/promises";
 import type { cacheTerms } from "../billing/terms.ts";
-import { compactJson, isJsonObject } from "../conversation/json.ts";
+import { compactJson, isJsonObject } from "../engine/conversation/json.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { decodeText } from "../files/access.ts";
 import type { Hold } from "../http/body.ts";
 import { writeGrown } from "../json-text/edit.ts";
 import { hasMoreValues } from "../json-text/locate.ts";
 import { readJsonText, type TextDocument } from "../json-text/read.ts";
 import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import type { Policy } from "../policy/schema.ts";
 import type { HostRequest, WrittenEdit } from "../sending/request.ts";
 import { type Decoded, decodeInTurn } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";

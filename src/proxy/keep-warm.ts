@@ -1,11 +1,11 @@
 import { readUsage } from "../billing/read-usage.ts";
 import { type CacheTerms, servedTerms } from "../billing/terms.ts";
 import { promptTokens, type Usage } from "../billing/usage.ts";
+import { keepWarm as rule } from "../engine/replaying/pauses.ts";
 import { writeValues } from "../json-text/edit.ts";
 import { readJsonText } from "../json-text/read.ts";
 import { objectOf, stringAt } from "../json-text/value.ts";
 import type { Log } from "../log.ts";
-import { keepWarm as rule } from "../replaying/pauses.ts";
 import { decodeBody } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import type { Asked, Upstream } from "./forward.ts";

@@ -3,7 +3,7 @@ import { readFile, unlink } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { hostname } from "node:os";
 import path from "node:path";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
 import { inFolder, namesIn, putFile } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
 import { isSame, type ProxyKeys, proofOf } from "./keys.ts";

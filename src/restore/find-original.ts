@@ -1,16 +1,16 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Archive, Found } from "../archive/archive.ts";
 import { formsOfRef } from "../archive/reference.ts";
-import { parseJsonObject } from "../conversation/json.ts";
-import type { Path } from "../conversation/paths.ts";
-import { inFrame, type TextNode } from "../conversation/transcript.ts";
+import { parseJsonObject } from "../engine/conversation/json.ts";
+import type { Path } from "../engine/conversation/paths.ts";
+import { inFrame, type TextNode } from "../engine/conversation/transcript.ts";
+import { cleanValue, type ReadPlaceholder } from "../engine/masking/placeholder.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import type { Originals } from "../engine/policy/wordings.ts";
+import type { FoundMarker, FoundNotice } from "../engine/truncation/head-tail.ts";
+import { stripEscapes } from "../engine/truncation/lines.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { stringAt } from "../json-text/value.ts";
-import { cleanValue, type ReadPlaceholder } from "../masking/placeholder.ts";
-import type { Policy } from "../policy/schema.ts";
-import type { Originals } from "../policy/wordings.ts";
-import type { FoundMarker, FoundNotice } from "../truncation/head-tail.ts";
-import { stripEscapes } from "../truncation/lines.ts";
 import { editsOfPlaces, getIfThere, orderOf, type Places, parsePlaces, placesKey } from "./places.ts";
 import { cutRecogniser, findNotices, markersWithReference, placeholderReaderOf } from "./recognise.ts";
 

@@ -1,13 +1,13 @@
 import type { Archive, Original } from "../archive/archive.ts";
-import { compactJson, isJsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path, valueAt } from "../conversation/paths.ts";
-import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
-import type { Archiving } from "../conversation/report.ts";
-import { editablePaths, type Message } from "../conversation/transcript.ts";
-import { groupMessages, pairResults } from "../conversation/turns.ts";
+import { compactJson, isJsonObject } from "../engine/conversation/json.ts";
+import { jsonPointer, type Path, valueAt } from "../engine/conversation/paths.ts";
+import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../engine/conversation/plan.ts";
+import type { Archiving } from "../engine/conversation/report.ts";
+import { editablePaths, type Message } from "../engine/conversation/transcript.ts";
+import { groupMessages, pairResults } from "../engine/conversation/turns.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import type { Originals } from "../engine/policy/wordings.ts";
 import type { ReadConversation } from "../formats/detect.ts";
-import type { Policy } from "../policy/schema.ts";
-import type { Originals } from "../policy/wordings.ts";
 import { getIfThere, makeLatest, type Place, type Places, parsePlaces, placesKey } from "./places.ts";
 
 /** The spellings in the text of a conversation that differ from compact JSON. */

@@ -1,7 +1,7 @@
 import type { Archive, Found, Listing } from "../archive/archive.ts";
-import { equalsJson } from "../conversation/apply.ts";
-import { parseJsonObject } from "../conversation/json.ts";
-import { type Path, parseJsonPointer, valueAt } from "../conversation/paths.ts";
+import { equalsJson } from "../engine/conversation/apply.ts";
+import { parseJsonObject } from "../engine/conversation/json.ts";
+import { type Path, parseJsonPointer, valueAt } from "../engine/conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 

@@ -1,8 +1,14 @@
-import { placeholderReader, type ReadPlaceholder } from "../masking/placeholder.ts";
-import { presets, trimMarker } from "../policy/presets.ts";
-import type { Policy } from "../policy/schema.ts";
-import { locales, type Originals, wordings } from "../policy/wordings.ts";
-import { type FoundMarker, isAlreadyCut, longestLiteral, markerFinder, noticeFinder } from "../truncation/head-tail.ts";
+import { placeholderReader, type ReadPlaceholder } from "../engine/masking/placeholder.ts";
+import { presets, trimMarker } from "../engine/policy/presets.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { locales, type Originals, wordings } from "../engine/policy/wordings.ts";
+import {
+	type FoundMarker,
+	isAlreadyCut,
+	longestLiteral,
+	markerFinder,
+	noticeFinder,
+} from "../engine/truncation/head-tail.ts";
 
 const everyLocale = Object.values(locales);
 

@@ -1,13 +1,13 @@
 import type { Archive } from "../archive/archive.ts";
-import { summariesOfMessage } from "../compaction/summary.ts";
-import { applyPlan } from "../conversation/apply.ts";
-import { jsonPointer, type Path } from "../conversation/paths.ts";
-import { type Edit, noSize } from "../conversation/plan.ts";
+import { summariesOfMessage } from "../engine/compaction/summary.ts";
+import { applyPlan } from "../engine/conversation/apply.ts";
+import { jsonPointer, type Path } from "../engine/conversation/paths.ts";
+import { type Edit, noSize } from "../engine/conversation/plan.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { readConversation } from "../formats/detect.ts";
 import { bindsReasoning } from "../formats/model.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
-import type { Policy } from "../policy/schema.ts";
 import { createOriginalFinder } from "./find-original.ts";
 import { type KeepsOriginals, originalsOf } from "./originals.ts";
 

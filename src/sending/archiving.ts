@@ -1,10 +1,10 @@
 import type { Archive, Original } from "../archive/archive.ts";
 import { formsOfRef } from "../archive/reference.ts";
 import { refusePlaceholders } from "../archive/store.ts";
-import { compactJson } from "../conversation/json.ts";
-import { valueAt } from "../conversation/paths.ts";
-import { resultText } from "../conversation/transcript.ts";
-import type { PairedResult } from "../conversation/turns.ts";
+import { compactJson } from "../engine/conversation/json.ts";
+import { valueAt } from "../engine/conversation/paths.ts";
+import { resultText } from "../engine/conversation/transcript.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Values } from "./states.ts";
 

@@ -1,7 +1,7 @@
-import type { PairedResult } from "../conversation/turns.ts";
-import type { AskedCall, askedResults } from "../masking/asked.ts";
-import { callsInView } from "../masking/in-use.ts";
-import { cleanValue } from "../masking/placeholder.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
+import type { AskedCall, askedResults } from "../engine/masking/asked.ts";
+import { callsInView } from "../engine/masking/in-use.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
 import { windowTable } from "../operations/report-text.ts";
 import { counted, type PartShare, priceStepWords, share, whole } from "../operations/window-words.ts";
 

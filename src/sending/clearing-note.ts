@@ -1,10 +1,10 @@
-import { type Message, resultText } from "../conversation/transcript.ts";
-import type { PairedResult } from "../conversation/turns.ts";
-import { resultTargets } from "../masking/judge-results.ts";
-import { cleanValue } from "../masking/placeholder.ts";
+import { type Message, resultText } from "../engine/conversation/transcript.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
+import { resultTargets } from "../engine/masking/judge-results.ts";
+import { cleanValue } from "../engine/masking/placeholder.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { locales } from "../engine/policy/wordings.ts";
 import { targetText } from "../operations/report.ts";
-import type { Policy } from "../policy/schema.ts";
-import { locales } from "../policy/wordings.ts";
 import { unsentPlaces } from "./decisions.ts";
 import { messageKey } from "./identity.ts";
 import type { OpenedConversation } from "./request.ts";

@@ -1,5 +1,5 @@
-import { once } from "../conversation/lists.ts";
-import type { PairedResult } from "../conversation/turns.ts";
+import { once } from "../engine/conversation/lists.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
 import type { Composed } from "./compose.ts";
 import { cutsOf, reasonAgainst, type Sendable } from "./decisions.ts";
 import { resultKeys } from "./identity.ts";

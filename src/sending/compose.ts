@@ -1,8 +1,8 @@
-import { once } from "../conversation/lists.ts";
-import type { Message } from "../conversation/transcript.ts";
-import type { PairedResult } from "../conversation/turns.ts";
+import { once } from "../engine/conversation/lists.ts";
+import type { Message } from "../engine/conversation/transcript.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { objectOf } from "../json-text/value.ts";
-import type { Policy } from "../policy/schema.ts";
 import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import { clearingFor, contextManagement, mayClear, uncleared } from "./clearing.ts";
 import { addClearingNote, withoutNote } from "./clearing-note.ts";

@@ -1,10 +1,10 @@
 import type { CacheTerms } from "../billing/terms.ts";
-import { resultCharacters } from "../conversation/transcript.ts";
-import type { PairedResult } from "../conversation/turns.ts";
-import { writePlaceholder } from "../masking/placeholder.ts";
+import { resultCharacters } from "../engine/conversation/transcript.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
+import { writePlaceholder } from "../engine/masking/placeholder.ts";
+import type { Policy } from "../engine/policy/schema.ts";
+import { wordings } from "../engine/policy/wordings.ts";
 import { mayBeCut, planCuts } from "../operations/cut-on-arrival.ts";
-import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
 import { archivingOf } from "../restore/originals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import type { Clearing } from "./clearing.ts";

@@ -1,9 +1,9 @@
 import { refOfHash } from "../archive/reference.ts";
-import { once } from "../conversation/lists.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { once } from "../engine/conversation/lists.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
+import { askedCalls } from "../engine/masking/asked.ts";
 import { PalimpsestError } from "../errors.ts";
 import { sha256 } from "../json-text/text-bytes.ts";
-import { askedCalls } from "../masking/asked.ts";
 import { countLargeTexts, type LargeTexts } from "../operations/large-texts.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";

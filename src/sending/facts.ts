@@ -1,12 +1,12 @@
 import { headOf, type RequestHead, type RequestSettings, settingsOf } from "../billing/request-head.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { RequestParts } from "../billing/unedited-bill.ts";
-import { once } from "../conversation/lists.ts";
-import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
-import type { ThinkingBlock, ToolResult } from "../conversation/transcript.ts";
-import { clearedText } from "../masking/placeholder.ts";
+import { once } from "../engine/conversation/lists.ts";
+import { type CountTokens, sizeOfResult } from "../engine/conversation/measure.ts";
+import type { ThinkingBlock, ToolResult } from "../engine/conversation/transcript.ts";
+import { clearedText } from "../engine/masking/placeholder.ts";
+import type { Policy } from "../engine/policy/schema.ts";
 import { asSent, tokenMeter } from "../operations/count.ts";
-import type { Policy } from "../policy/schema.ts";
 import type { Composed } from "./compose.ts";
 import type { Why } from "./decisions.ts";
 import { messageKey } from "./identity.ts";

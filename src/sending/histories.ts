@@ -5,7 +5,7 @@ import {
 	resultCharacters,
 	type ToolResult,
 	type Transcript,
-} from "../conversation/transcript.ts";
+} from "../engine/conversation/transcript.ts";
 import type { WrittenText } from "../json-text/edit.ts";
 import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";

@@ -1,5 +1,5 @@
 import crypto from "node:crypto";
-import { valueAt } from "../conversation/paths.ts";
+import { valueAt } from "../engine/conversation/paths.ts";
 import {
 	hasSameRest,
 	type Message,
@@ -7,8 +7,8 @@ import {
 	type ThinkingBlock,
 	type ToolResult,
 	type Transcript,
-} from "../conversation/transcript.ts";
-import { callArguments, isToolTurn, type PairedResult, pairResults } from "../conversation/turns.ts";
+} from "../engine/conversation/transcript.ts";
+import { callArguments, isToolTurn, type PairedResult, pairResults } from "../engine/conversation/turns.ts";
 import { sha256 } from "../json-text/text-bytes.ts";
 import { objectOf } from "../json-text/value.ts";
 

@@ -1,6 +1,6 @@
-import type { PairedResult } from "../conversation/turns.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
+import type { TruncateOutputParameters } from "../engine/truncation/draft.ts";
 import { areLarge, type LargeTexts, largeText } from "../operations/large-texts.ts";
-import type { TruncateOutputParameters } from "../truncation/draft.ts";
 import { cutsOf, knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
 import type { HostRequest, Opened, Shared } from "./request.ts";
 

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { ToolResult } from "../conversation/transcript.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { ToolResult } from "../engine/conversation/transcript.ts";
 import { listOf, stringAt } from "../json-text/value.ts";
 import { decodedChars, decodeValues, encodeValues, type ResultState } from "./states.ts";
 

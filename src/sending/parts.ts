@@ -1,8 +1,8 @@
 import { billingHeader } from "../billing/request-head.ts";
 import type { SizedPart } from "../billing/unedited-bill.ts";
-import { isJsonObject } from "../conversation/json.ts";
-import { measure, type TokenMeter } from "../conversation/measure.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import { measure, type TokenMeter } from "../engine/conversation/measure.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
 import { messageKey } from "./identity.ts";
 
 /** The parts of a request. `overhead` are the tokens that a request has in addition to its texts. */

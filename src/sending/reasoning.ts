@@ -1,6 +1,6 @@
-import { isJsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path, valueAt } from "../conversation/paths.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import { jsonPointer, type Path, valueAt } from "../engine/conversation/paths.ts";
+import type { Transcript } from "../engine/conversation/transcript.ts";
 import { objectOf } from "../json-text/value.ts";
 import { blockKey, messageKey } from "./identity.ts";
 import type { Remembered } from "./remembered.ts";

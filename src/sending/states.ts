@@ -1,10 +1,10 @@
-import type { JsonObject } from "../conversation/json.ts";
-import { isJsonObject } from "../conversation/json.ts";
-import { jsonPointer, type Path } from "../conversation/paths.ts";
-import type { ReplaceEdit } from "../conversation/plan.ts";
-import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
-import type { PairedResult } from "../conversation/turns.ts";
-import { clearedText } from "../masking/placeholder.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import { jsonPointer, type Path } from "../engine/conversation/paths.ts";
+import type { ReplaceEdit } from "../engine/conversation/plan.ts";
+import { resultCharacters, resultText, type ToolResult, type Transcript } from "../engine/conversation/transcript.ts";
+import type { PairedResult } from "../engine/conversation/turns.ts";
+import { clearedText } from "../engine/masking/placeholder.ts";
 
 /**
  * How a result was last sent: `noted` with a note on results that the provider clears behind it; `cleared` as it was sent before,

@@ -1,6 +1,6 @@
-import { isJsonObject } from "../conversation/json.ts";
-import type { ToolResult } from "../conversation/transcript.ts";
-import { locales } from "../policy/wordings.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import type { ToolResult } from "../engine/conversation/transcript.ts";
+import { locales } from "../engine/policy/wordings.ts";
 import { type PlacedValue, type ResultState, valueEdits } from "./states.ts";
 
 /**

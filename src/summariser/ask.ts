@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { type AskForLess, askForLess } from "../compaction/prompt.ts";
+import { type AskForLess, askForLess } from "../engine/compaction/prompt.ts";
 import { SummariserError } from "../errors.ts";
 import {
 	type Clock,

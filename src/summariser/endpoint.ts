@@ -1,9 +1,9 @@
 import type { ClientRequest } from "node:http";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
+import { valueAt, wrongArgument } from "../engine/policy/errors.ts";
+import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../engine/policy/options.ts";
 import { PalimpsestError, SummariserError, type SummariserErrorCode } from "../errors.ts";
 import { type OutgoingError, openConnection, proxyRefused } from "../http/outgoing.ts";
-import { valueAt, wrongArgument } from "../policy/errors.ts";
-import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../policy/options.ts";
 import { version } from "../version.ts";
 import {
 	answerOf,

@@ -1,6 +1,6 @@
-import { type Pieces, packPieces, splitInTwo } from "../compaction/range.ts";
+import { type Pieces, packPieces, splitInTwo } from "../engine/compaction/range.ts";
+import { truncateHeadTail } from "../engine/truncation/head-tail.ts";
 import { SummariserError } from "../errors.ts";
-import { truncateHeadTail } from "../truncation/head-tail.ts";
 import {
 	type Clock,
 	type Summariser,

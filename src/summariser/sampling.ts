@@ -1,4 +1,4 @@
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject } from "../engine/conversation/json.ts";
 import { SummariserError, type SummariserErrorCode } from "../errors.ts";
 import {
 	answerOf,

@@ -1,7 +1,7 @@
 // A server loads this file when it starts, so it imports only types of ours. The first summary loads the rest.
 import { setTimeout as pause } from "node:timers/promises";
+import type { LocaleName } from "../engine/policy/names.ts";
 import type { SummariserErrorCode } from "../errors.ts";
-import type { LocaleName } from "../policy/names.ts";
 
 export interface SummaryRequest {
 	readonly prompt: string;

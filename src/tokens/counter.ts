@@ -1,4 +1,4 @@
-import type { CountTokens } from "../conversation/measure.ts";
+import type { CountTokens } from "../engine/conversation/measure.ts";
 import { sha256 } from "../json-text/text-bytes.ts";
 import { createCounter, readEncoding } from "./count-pieces.ts";
 import type { EncodingName } from "./encodings.ts";

@@ -1,4 +1,4 @@
-import { exactScale, type TokenScale } from "../conversation/measure.ts";
+import { exactScale, type TokenScale } from "../engine/conversation/measure.ts";
 import { type EncodingName, encodingForModel } from "./encodings.ts";
 import { familyOfModel, modelFamilies } from "./models.ts";
 

@@ -1,4 +1,4 @@
-import { addToList } from "../conversation/lists.ts";
+import { addToList } from "../engine/conversation/lists.ts";
 import { isToken, rankOf, type TokenTable } from "./table.ts";
 
 /** Words of 32 places. Pieces up to 64 kB share their working memory; that of a longer one is released after it. */

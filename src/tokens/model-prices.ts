@@ -1,5 +1,5 @@
-import { pricesSetIn } from "../policy/layers.ts";
-import type { Prices } from "../policy/schema.ts";
+import { pricesSetIn } from "../engine/policy/layers.ts";
+import type { Prices } from "../engine/policy/schema.ts";
 import { type CataloguedPrice, loadCatalogue, withoutProvider } from "./models.ts";
 import { type ModelPrices, pricesInTable, usualOutput, usualRead } from "./price-table.ts";
 

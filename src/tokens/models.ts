@@ -1,4 +1,4 @@
-import type { TokenScale } from "../conversation/measure.ts";
+import type { TokenScale } from "../engine/conversation/measure.ts";
 import type { EncodingName } from "./encodings.ts";
 
 export interface ModelWindow {

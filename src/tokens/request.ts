@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { CountTokens } from "../conversation/measure.ts";
+import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import type { CountTokens } from "../engine/conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { encodingForModel } from "./encodings.ts";
 import { versionOfClaude } from "./models.ts";

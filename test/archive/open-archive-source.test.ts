@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { archiveLocation, createArchiveSource } from "../../src/archive/open.ts";
-import { resolvePolicy } from "../../src/policy/layers.ts";
+import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const policyWith = (archive: object) => resolvePolicy([{ archive }]);

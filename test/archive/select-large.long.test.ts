@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import type { PartRequest } from "../../src/archive/part.ts";
 import { selectPart } from "../../src/archive/select.ts";
-import type { CountTokens } from "../../src/conversation/measure.ts";
+import type { CountTokens } from "../../src/engine/conversation/measure.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

@@ -1,14 +1,14 @@
-import type * as Measure from "../../src/conversation/measure.ts";
-import type { Transcript } from "../../src/conversation/transcript.ts";
-import type * as History from "../../src/masking/history.ts";
-import type * as Replay from "../../src/masking/replay.ts";
-import type * as Resolve from "../../src/policy/layers.ts";
-import type * as Presets from "../../src/policy/presets.ts";
-import type { Policy } from "../../src/policy/schema.ts";
-import type * as Wordings from "../../src/policy/wordings.ts";
-import type * as Meter from "../../src/replaying/bill.ts";
-import type * as Faults from "../../src/replaying/faults.ts";
-import type * as Recall from "../../src/replaying/recall.ts";
+import type * as Measure from "../../src/engine/conversation/measure.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
+import type * as History from "../../src/engine/masking/history.ts";
+import type * as Replay from "../../src/engine/masking/replay.ts";
+import type * as Resolve from "../../src/engine/policy/layers.ts";
+import type * as Presets from "../../src/engine/policy/presets.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
+import type * as Wordings from "../../src/engine/policy/wordings.ts";
+import type * as Meter from "../../src/engine/replaying/bill.ts";
+import type * as Faults from "../../src/engine/replaying/faults.ts";
+import type * as Recall from "../../src/engine/replaying/recall.ts";
 import type * as Placeholders from "../../src/restore/recognise.ts";
 import { importBuilt } from "./import-built.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Transcript } from "../../src/conversation/transcript.ts";
-import type { toolTurns as ToolTurns } from "../../src/conversation/turns.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
+import type { toolTurns as ToolTurns } from "../../src/engine/conversation/turns.ts";
 import type { readConversation as ReadConversation } from "../../src/formats/detect.ts";
 import { openaiMessages } from "./conversation-shapes.ts";
 import { generateConversation } from "./generate-conversation.ts";

@@ -1,5 +1,5 @@
-import type { Transcript } from "../../src/conversation/transcript.ts";
-import type { Policy } from "../../src/policy/schema.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { loadReplay } from "./load-replay.ts";
 import { copyOf, halvesOf, loadReplaySource, type ReplaySource } from "./replay-conversations.ts";
 import { median } from "./statistics.ts";

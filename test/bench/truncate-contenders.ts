@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import type * as ResolvePolicy from "../../src/policy/layers.ts";
-import type * as Locale from "../../src/policy/wordings.ts";
-import type * as Wordings from "../../src/policy/wordings.ts";
-import type * as HeadTail from "../../src/truncation/head-tail.ts";
-import type * as TruncateOutput from "../../src/truncation/truncate.ts";
+import type * as ResolvePolicy from "../../src/engine/policy/layers.ts";
+import type * as Locale from "../../src/engine/policy/wordings.ts";
+import type * as Wordings from "../../src/engine/policy/wordings.ts";
+import type * as HeadTail from "../../src/engine/truncation/head-tail.ts";
+import type * as TruncateOutput from "../../src/engine/truncation/truncate.ts";
 import { importBuilt } from "./import-built.ts";
 import { importPeer } from "./import-peer.ts";
 import { agentsFolder, installPeers } from "./install-peers.ts";

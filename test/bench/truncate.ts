@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
+import { kinds } from "../engine/truncation/recall-cases.ts";
 import { isJson } from "../support/is-json.ts";
 import { gapClosed, measureShares, recallBudgets, recallSet } from "../support/recall-set.ts";
-import { kinds } from "../truncation/recall-cases.ts";
 import { exactCount } from "./exact-counter.ts";
 import { timeOnce } from "./measure-interleaved.ts";
 import { projectFolder } from "./project-folder.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nothingObserved } from "../../src/billing/observed-caching.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
-import { stepFactors } from "../../src/masking/price-steps.ts";
+import { stepFactors } from "../../src/engine/masking/price-steps.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const { prices } = policyOf();

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compact as compactHere } from "../../src/commands/edit.ts";
-import { splitFrames } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import type { SummaryRequestAnswer } from "../e2e/compact-session.ts";
 import { complete, refuse } from "../summariser/chat-server.ts";

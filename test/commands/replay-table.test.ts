@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { modelsText, replayText } from "../../src/commands/replay-table.ts";
+import type { BilledUnit, PolicyFigures, ReplayedFile, ReplayReport } from "../../src/engine/replaying/report.ts";
 import { pricingFigures, ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import type { BilledUnit, PolicyFigures, ReplayedFile, ReplayReport } from "../../src/replaying/report.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const figures: PolicyFigures = {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TrialReport } from "../../src/trials/report.ts";
+import type { TrialReport } from "../../src/engine/trials/report.ts";
 import { until } from "../proxy/upstream.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { claudePrices } from "../support/claude-models.ts";

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createCompactionSource } from "../../src/config/compaction.ts";
+import { type Environment, environmentLayer, otherVariables } from "../../src/engine/policy/layers.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { type Environment, environmentLayer, otherVariables } from "../../src/policy/layers.ts";
 import { createOpenAiCompatible } from "../../src/summariser/endpoint.ts";
 import { key } from "../summariser/asking.ts";
 import { complete, hang, startChatServer } from "../summariser/chat-server.ts";

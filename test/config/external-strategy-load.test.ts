@@ -2,8 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { CompactionContext, StrategyDependencies } from "../../src/compaction/strategy.ts";
 import { checkStrategy, constructStrategy } from "../../src/config/external-strategy.ts";
+import type { CompactionContext, StrategyDependencies } from "../../src/engine/compaction/strategy.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

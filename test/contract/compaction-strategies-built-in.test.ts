@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { splitFrames } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/engine/compaction/summary.ts";
+import type { PresetName } from "../../src/engine/policy/names.ts";
+import { presets } from "../../src/engine/policy/presets.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { compact } from "../../src/library.ts";
-import type { PresetName } from "../../src/policy/names.ts";
-import { presets } from "../../src/policy/presets.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

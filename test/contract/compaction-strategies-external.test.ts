@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { CompactionContext, StrategyDependencies } from "../../src/compaction/strategy.ts";
 import { createCompactionSource } from "../../src/config/compaction.ts";
+import type { CompactionContext, StrategyDependencies } from "../../src/engine/compaction/strategy.ts";
 import { compact } from "../../src/library.ts";
 import { callPolicy, type ToolContext } from "../../src/mcp/tool.ts";
 import { tools } from "../../src/mcp/tools.ts";

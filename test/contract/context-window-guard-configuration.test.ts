@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";

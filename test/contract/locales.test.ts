@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { localeNames, presetNames } from "../../src/engine/policy/names.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
-import { localeNames, presetNames } from "../../src/policy/names.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";

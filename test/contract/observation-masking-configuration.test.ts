@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { parsePolicyText, resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { parsePolicyText, resolvePolicy } from "../../src/policy/layers.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";

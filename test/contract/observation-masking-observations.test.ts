@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { valueAt } from "../../src/conversation/paths.ts";
+import { valueAt } from "../../src/engine/conversation/paths.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
@@ -10,7 +11,6 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { recallOriginal } from "../../src/operations/recall.ts";
 import { reportContext } from "../../src/operations/report.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { restoreText } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { compact, guard } from "../../src/library.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { followUps } from "../../src/compaction/prompt.ts";
-import { frameSummary } from "../../src/compaction/summary.ts";
-import { localeNames } from "../../src/policy/names.ts";
-import { locales } from "../../src/policy/wordings.ts";
+import { followUps } from "../../src/engine/compaction/prompt.ts";
+import { frameSummary } from "../../src/engine/compaction/summary.ts";
+import { localeNames } from "../../src/engine/policy/names.ts";
+import { locales } from "../../src/engine/policy/wordings.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { anchorsOf, pages } from "./markdown.ts";
 

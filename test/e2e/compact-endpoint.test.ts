@@ -1,6 +1,6 @@
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { splitFrames } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { answer, type Behaviour, complete, hang, refuse } from "../summariser/chat-server.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "./compact-endpoint.ts";

@@ -1,6 +1,6 @@
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { splitFrames } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { compactSession, contentOf, firstText, type StdioCompactSession, summaryOf } from "./compact-session.ts";

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { splitFrames } from "../../src/compaction/summary.ts";
+import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { openaiMessages, toolTurn } from "../support/script.ts";

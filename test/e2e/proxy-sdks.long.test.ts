@@ -8,7 +8,7 @@ import { type Content, GoogleGenAI } from "@google/genai";
 import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
 import { beforeAll, describe, expect, it } from "vitest";
-import { resolvePolicy } from "../../src/policy/layers.ts";
+import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { startProxy } from "../../src/proxy/server.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

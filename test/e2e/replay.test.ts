@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { PolicyFigures, ReplayReport } from "../../src/replaying/report.ts";
+import type { PolicyFigures, ReplayReport } from "../../src/engine/replaying/report.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { turnsOf } from "../support/replay-history.ts";

@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { presetNames } from "../../src/policy/names.ts";
+import { presetNames } from "../../src/engine/policy/names.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallUsage } from "../../src/conversation/transcript.ts";
+import type { CallUsage } from "../../src/engine/conversation/transcript.ts";
 import { anthropicUsage, cacheApartUsage, cacheIncludedUsage } from "../../src/formats/answer.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { applyPlan } from "../../src/conversation/apply.ts";
-import { verify } from "../../src/conversation/verify.ts";
+import { applyPlan } from "../../src/engine/conversation/apply.ts";
+import { verify } from "../../src/engine/conversation/verify.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { compact, guard } from "../../src/library.ts";
 import { roughCount } from "../support/rough-count.ts";

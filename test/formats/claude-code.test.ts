@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../src/conversation/paths.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { valueAt } from "../../src/engine/conversation/paths.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { claudeCode } from "../../src/formats/claude-code.ts";
 import { locateMessages } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

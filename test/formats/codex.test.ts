@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { codexRollout } from "../../src/formats/codex.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

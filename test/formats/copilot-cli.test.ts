@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../src/conversation/paths.ts";
+import { valueAt } from "../../src/engine/conversation/paths.ts";
 import { copilotCli } from "../../src/formats/copilot-cli.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { jsonPointer, valueAt } from "../../src/conversation/paths.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { jsonPointer, valueAt } from "../../src/engine/conversation/paths.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { groupMessages, pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import { groupMessages, pairResults, toolTurns } from "../../src/engine/conversation/turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { tau2 } from "../../src/formats/evaluation-logs.ts";
 import { maskConversation } from "../../src/operations/mask.ts";

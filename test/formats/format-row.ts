@@ -1,4 +1,4 @@
-import type { ToolResult, Transcript } from "../../src/conversation/transcript.ts";
+import type { ToolResult, Transcript } from "../../src/engine/conversation/transcript.ts";
 import { locateMessages } from "../../src/formats/detect.ts";
 import type { Format } from "../../src/formats/format.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import { pairResults, toolTurns } from "../../src/engine/conversation/turns.ts";
+import { excerptWordings } from "../../src/engine/policy/wordings.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { excerptWordings } from "../../src/policy/wordings.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

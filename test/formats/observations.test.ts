@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import type { Policy } from "../../src/policy/schema.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn } from "../support/script.ts";
 import { type ProtocolSample, protocolConversation, protocolSamples } from "../support/text-protocols.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { groupMessages, pairResults } from "../../src/conversation/turns.ts";
+import { groupMessages, pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";

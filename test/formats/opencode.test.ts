@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonPointer, valueAt } from "../../src/conversation/paths.ts";
+import { jsonPointer, valueAt } from "../../src/engine/conversation/paths.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { opencode } from "../../src/formats/opencode.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

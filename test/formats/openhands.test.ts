@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { openhands } from "../../src/formats/openhands.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { inFrame } from "../../src/conversation/transcript.ts";
-import { callArguments, pairResults } from "../../src/conversation/turns.ts";
+import { inFrame } from "../../src/engine/conversation/transcript.ts";
+import { callArguments, pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { protocolConversation, protocolSamples } from "../support/text-protocols.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { groupMessages, pairResults } from "../../src/conversation/turns.ts";
+import { groupMessages, pairResults } from "../../src/engine/conversation/turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { vercelModel } from "../../src/formats/vercel.ts";
 import { maskConversation } from "../../src/operations/mask.ts";

@@ -1,6 +1,6 @@
 import { convertToModelMessages, safeValidateUIMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import { pairResults, toolTurns } from "../../src/engine/conversation/turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { vercelUi } from "../../src/formats/vercel.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { serveRemote } from "../../src/gateway/remote.ts";
-import { resolvePolicy } from "../../src/policy/layers.ts";
 import { patience } from "../support/patience.ts";
 import type { Json } from "./in-memory-gateway.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isJsonObject } from "../../src/conversation/json.ts";
+import { isJsonObject } from "../../src/engine/conversation/json.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { copySession } from "../../src/hosts/session-copy.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";

@@ -3,8 +3,8 @@ import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { shortenPassed } from "../../src/hosts/shorten-result.ts";
-import { resolvePolicy } from "../../src/policy/layers.ts";
 import { logOf } from "../support/hook-events.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

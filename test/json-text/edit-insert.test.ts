@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { applyPlan } from "../../src/conversation/apply.ts";
-import type { Edit } from "../../src/conversation/plan.ts";
+import { applyPlan } from "../../src/engine/conversation/apply.ts";
+import type { Edit } from "../../src/engine/conversation/plan.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { applyEdits, invertEdits, type PortableEdit } from "../../src/json-text/edit.ts";
 import { sha256Of } from "../../src/json-text/value.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Path } from "../../src/conversation/paths.ts";
+import type { Path } from "../../src/engine/conversation/paths.ts";
 import { hasMoreValues, locateValues, nodeAt, pathTree } from "../../src/json-text/locate.ts";
 
 const textAt = (text: string, path: Path) => {

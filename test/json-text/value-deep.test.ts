@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compactJson } from "../../src/conversation/json.ts";
+import { compactJson } from "../../src/engine/conversation/json.ts";
 import { applyEdits, invertEdits } from "../../src/index.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { sha256Of, unsafeIntegers } from "../../src/json-text/value.ts";

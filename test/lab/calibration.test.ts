@@ -7,7 +7,7 @@ import {
 	unexplainedCauses,
 	withoutUnexplained,
 } from "../../lab/calibration.ts";
-import type { CallUsage, Message } from "../../src/conversation/transcript.ts";
+import type { CallUsage, Message } from "../../src/engine/conversation/transcript.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const start = 1_700_000_000_000;

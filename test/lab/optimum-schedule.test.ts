@@ -1,8 +1,8 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import { optimalSchedule } from "../../lab/optimum.ts";
+import { meterSchedule } from "../../src/engine/replaying/bill.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { meterSchedule } from "../../src/replaying/bill.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";

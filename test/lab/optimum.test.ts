@@ -1,10 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect, it } from "vitest";
 import { optimalSchedule } from "../../lab/optimum.ts";
-import type { ReplayHistory } from "../../src/masking/history.ts";
-import { replay } from "../../src/masking/replay.ts";
-import { meterSchedule } from "../../src/replaying/bill.ts";
-import { answer, plainHistory, tool, user } from "../replaying/plain-history.ts";
+import type { ReplayHistory } from "../../src/engine/masking/history.ts";
+import { replay } from "../../src/engine/masking/replay.ts";
+import { meterSchedule } from "../../src/engine/replaying/bill.ts";
+import { answer, plainHistory, tool, user } from "../engine/replaying/plain-history.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";

@@ -1,6 +1,6 @@
-import type { ReplayHistory } from "../../src/masking/history.ts";
-import type { Prices } from "../../src/policy/schema.ts";
-import { plainCold } from "../masking/plain-cold.ts";
+import type { ReplayHistory } from "../../src/engine/masking/history.ts";
+import type { Prices } from "../../src/engine/policy/schema.ts";
+import { plainCold } from "../engine/masking/plain-cold.ts";
 
 /**
  * The least that the calls of a history can cost if results are masked by age alone and those of the last `windowTurns`

@@ -1,7 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { describe, expect, it } from "vitest";
-import { unseenAnswer } from "../../src/masking/asked.ts";
+import { unseenAnswer } from "../../src/engine/masking/asked.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { stubPolicySource } from "./http/harness.ts";
 

@@ -1,8 +1,8 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { presetNames } from "../../src/engine/policy/names.ts";
 import { createServer } from "../../src/mcp/server.ts";
-import { presetNames } from "../../src/policy/names.ts";
 import { modelNames } from "../../src/tokens/models.ts";
 import { stubPolicySource } from "./http/harness.ts";
 

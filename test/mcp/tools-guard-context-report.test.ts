@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import type { CountTokens } from "../../src/conversation/measure.ts";
+import type { CountTokens } from "../../src/engine/conversation/measure.ts";
 import { reportContext } from "../../src/operations/report.ts";
 import type { EncodingName } from "../../src/tokens/encodings.ts";
 import { agentConversation } from "../support/agent-conversation.ts";

@@ -9,7 +9,7 @@ import { coverMutants, isActiveMutant, mutation } from "./switch.ts";
 
 const mutant: Mutant = {
 	id: "7",
-	fileName: resolve("src/masking/mask.ts"),
+	fileName: resolve("src/engine/masking/mask.ts"),
 	mutatorName: "EqualityOperator",
 	replacement: "a <= b",
 	location: { start: { line: 2, column: 4 }, end: { line: 2, column: 9 } },
@@ -17,7 +17,7 @@ const mutant: Mutant = {
 
 describe("a mutant", () => {
 	it("is named after its place, with lines and columns from 1 on", () => {
-		expect(nameOf(mutant)).toBe("src/masking/mask.ts:3:5-3:10 EqualityOperator a <= b");
+		expect(nameOf(mutant)).toBe("src/engine/masking/mask.ts:3:5-3:10 EqualityOperator a <= b");
 	});
 
 	it("is in its module if it was drawn", () => {
@@ -72,8 +72,10 @@ describe("every room", () => {
 
 describe("a test file", () => {
 	it("loads its imports, and the imports of those modules", () => {
-		const modules = modulesOf("test/masking/mask.test.ts");
-		expect([...modules]).toEqual(expect.arrayContaining(["src/masking/mask.ts", "src/conversation/plan.ts"]));
+		const modules = modulesOf("test/engine/masking/mask.test.ts");
+		expect([...modules]).toEqual(
+			expect.arrayContaining(["src/engine/masking/mask.ts", "src/engine/conversation/plan.ts"]),
+		);
 	});
 });
 

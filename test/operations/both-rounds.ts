@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
+import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
+import { builtInStrategies } from "../../src/engine/policy/names.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
-import { builtInStrategies } from "../../src/policy/names.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import type { SpellingsOf } from "../../src/restore/originals.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { CompactionContext, CompactionStrategy } from "../../src/compaction/strategy.ts";
+import type { CompactionContext, CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { type CompactOptions, compact } from "../../src/library.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { frameSummary, splitFrames } from "../../src/compaction/summary.ts";
+import { frameSummary, splitFrames } from "../../src/engine/compaction/summary.ts";
+import { localeNames } from "../../src/engine/policy/names.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { type CompactOptions, compact } from "../../src/library.ts";
-import { localeNames } from "../../src/policy/names.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { handover, standInSummariser } from "../support/stand-in-summariser.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
-import { frameSummary } from "../../src/compaction/summary.ts";
+import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
+import { frameSummary } from "../../src/engine/compaction/summary.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactRequest } from "../../src/operations/compaction-request.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { policyOf } from "../support/policy-of.ts";

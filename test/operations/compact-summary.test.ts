@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactRequest } from "../../src/operations/compaction-request.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { writeHandoverPrompt } from "../../src/compaction/prompt.ts";
-import { splitFrames } from "../../src/compaction/summary.ts";
+import { writeHandoverPrompt } from "../../src/engine/compaction/prompt.ts";
+import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { compactConversation } from "../../src/operations/compact.ts";

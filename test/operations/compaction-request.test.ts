@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CompactionStrategy, StrategyDependencies } from "../../src/compaction/strategy.ts";
+import type { CompactionStrategy, StrategyDependencies } from "../../src/engine/compaction/strategy.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { strategyLlm, strategyOfCall } from "../../src/operations/compaction-request.ts";
 import { policyOf } from "../support/policy-of.ts";

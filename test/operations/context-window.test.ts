@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import {
 	checkGivenTokens,
 	contextWindowOfCall,
@@ -6,7 +7,6 @@ import {
 	mostUserTokens,
 	openBudget,
 } from "../../src/operations/context-window.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const conversation = [{ role: "user", content: "Go." }];

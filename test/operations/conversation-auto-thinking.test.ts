@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { SummarySource } from "../../src/operations/compaction-request.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { rescueConversation } from "../../src/operations/rescue.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { boundSignature, checkReasoning, type Said } from "../support/bound-reasoning.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { reasoningSession } from "../support/reasoning-session.ts";

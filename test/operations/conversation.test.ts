@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Path } from "../../src/conversation/paths.ts";
-import type { Edit } from "../../src/conversation/plan.ts";
-import type { Message } from "../../src/conversation/transcript.ts";
+import type { Path } from "../../src/engine/conversation/paths.ts";
+import type { Edit } from "../../src/engine/conversation/plan.ts";
+import type { Message } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import type { LocatedMessages } from "../../src/formats/format.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Edit, EditReason } from "../../src/conversation/plan.ts";
+import type { Edit, EditReason } from "../../src/engine/conversation/plan.ts";
 import { editRecord, planEvents } from "../../src/operations/edit-record.ts";
 
 const document = { messages: [{ text: "one" }, { text: "two" }] };

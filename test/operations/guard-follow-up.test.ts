@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../src/conversation/transcript.ts";
+import type { Message } from "../../src/engine/conversation/transcript.ts";
+import type { LocaleName } from "../../src/engine/policy/names.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import type { LocaleName } from "../../src/policy/names.ts";
 import { rows } from "../formats/all-rows.ts";
 import { toolsOf } from "../formats/format-row.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, openaiMessages, toolTurn, user } from "../support/script.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 type Json = Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { unseenAnswer } from "../../src/masking/asked.ts";
+import { unseenAnswer } from "../../src/engine/masking/asked.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { early } from "../proxy/played.ts";
 import { outputOf } from "../proxy/sessions.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { localeNames } from "../../src/engine/policy/names.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { localeNames } from "../../src/policy/names.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { pngOf } from "../support/media-samples.ts";

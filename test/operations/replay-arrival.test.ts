@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { resultText } from "../../src/conversation/transcript.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { resultText } from "../../src/engine/conversation/transcript.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { startReplay } from "../../src/operations/replay.ts";
 import { arrivesWhole, startArrivals } from "../../src/operations/replay-arrival.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
+import type { PolicyFigures } from "../../src/engine/replaying/report.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
-import type { PolicyFigures } from "../../src/replaying/report.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { estimateTokens } from "../../src/tokens/estimate.ts";
 import { sumTokens } from "../support/independent-tokens.ts";

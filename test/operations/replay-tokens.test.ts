@@ -1,9 +1,9 @@
 import { beforeAll, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { presetNames } from "../../src/engine/policy/names.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
+import { wordings } from "../../src/engine/policy/wordings.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { modelOfSession } from "../../src/formats/model.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
-import { presetNames } from "../../src/policy/names.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
-import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

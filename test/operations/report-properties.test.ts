@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { cleanValue } from "../../src/masking/placeholder.ts";
+import { cleanValue } from "../../src/engine/masking/placeholder.ts";
 import { reportContext } from "../../src/operations/report.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";

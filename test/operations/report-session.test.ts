@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallTarget } from "../../src/masking/targets.ts";
+import type { CallTarget } from "../../src/engine/masking/targets.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { reportContext, targetText } from "../../src/operations/report.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
+import { presetNames } from "../../src/engine/policy/names.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { reportContext, targetText } from "../../src/operations/report.ts";
-import { presetNames } from "../../src/policy/names.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";

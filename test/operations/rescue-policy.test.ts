@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { measure } from "../../src/conversation/measure.ts";
+import { measure } from "../../src/engine/conversation/measure.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
 import { rescueConversation } from "../../src/operations/rescue.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { policyOf } from "../support/policy-of.ts";

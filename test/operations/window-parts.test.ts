@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { measure } from "../../src/conversation/measure.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { measure } from "../../src/engine/conversation/measure.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { splitWindow } from "../../src/operations/window-parts.ts";
 import { requestOf, sessionApis, turnsOf } from "../proxy/sessions.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { default as formats } from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { environmentLayer, otherVariables, resolvePolicy } from "../../src/policy/layers.ts";
-import { presets } from "../../src/policy/presets.ts";
+import { environmentLayer, otherVariables, resolvePolicy } from "../../src/engine/policy/layers.ts";
+import { presets } from "../../src/engine/policy/presets.ts";
 import { packageFolder } from "../support/built-cli.ts";
 
 const read = (name: string) => JSON.parse(readFileSync(join(packageFolder, name), "utf8"));

@@ -1,5 +1,5 @@
-import type { ContextParts } from "../../src/replaying/bill.ts";
-import type { PolicyFigures, ReplayReport, ReplaySeries } from "../../src/replaying/report.ts";
+import type { ContextParts } from "../../src/engine/replaying/bill.ts";
+import type { PolicyFigures, ReplayReport, ReplaySeries } from "../../src/engine/replaying/report.ts";
 
 /** A name that a page must show and must not obey. */
 export const hostileName = `</script><script>alert(1)</script><!-- "quoted" & 'so' \u2028\u2029.json`;

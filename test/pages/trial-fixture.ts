@@ -1,5 +1,5 @@
-import { reportTrial } from "../../src/trials/report.ts";
-import type { Outcome, TrialRun } from "../../src/trials/run.ts";
+import { reportTrial } from "../../src/engine/trials/report.ts";
+import type { Outcome, TrialRun } from "../../src/engine/trials/run.ts";
 
 export const hostileTask = '</script><script>alert(1)</script> "a"';
 

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import { unseenAnswer } from "../../src/masking/asked.ts";
+import { unseenAnswer } from "../../src/engine/masking/asked.ts";
 import { opencodePlugin as plugin } from "../../src/plugins/opencode.ts";
 import { outputOf, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

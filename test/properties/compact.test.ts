@@ -1,10 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
+import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
+import { builtInStrategies } from "../../src/engine/policy/names.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactOutcome, CompactRequest, StrategyOfCall } from "../../src/operations/compaction-request.ts";
-import { builtInStrategies } from "../../src/policy/names.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";

@@ -1,8 +1,8 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
+import { presetNames } from "../../src/engine/policy/names.ts";
+import type { Policy, PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { presetNames } from "../../src/policy/names.ts";
-import type { Policy, PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations, type GeneratedConversation } from "../support/conversation-arbitrary.ts";

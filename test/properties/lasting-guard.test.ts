@@ -1,11 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Edit } from "../../src/conversation/plan.ts";
-import type { Transcript } from "../../src/conversation/transcript.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
-import { planGuard } from "../../src/guarding/guard.ts";
-import type { Policy } from "../../src/policy/schema.ts";
-import { wordings } from "../../src/policy/wordings.ts";
+import type { Edit } from "../../src/engine/conversation/plan.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
+import { planGuard } from "../../src/engine/guarding/guard.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
+import { wordings } from "../../src/engine/policy/wordings.ts";
 import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
+import { presetNames } from "../../src/engine/policy/names.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { presetNames } from "../../src/policy/names.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 

@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { inFrame } from "../../src/conversation/transcript.ts";
+import { inFrame } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
+import { replay } from "../../src/engine/masking/replay.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { replay } from "../../src/masking/replay.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";

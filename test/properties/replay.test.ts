@@ -1,11 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
+import type { ReplayHistory } from "../../src/engine/masking/history.ts";
+import { replay, type Schedule } from "../../src/engine/masking/replay.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
+import { contextByPart, meterSchedule } from "../../src/engine/replaying/bill.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import type { ReplayHistory } from "../../src/masking/history.ts";
-import { replay, type Schedule } from "../../src/masking/replay.ts";
-import type { Policy } from "../../src/policy/schema.ts";
-import { contextByPart, meterSchedule } from "../../src/replaying/bill.ts";
-import { plainCold } from "../masking/plain-cold.ts";
+import { plainCold } from "../engine/masking/plain-cold.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { type HeadTailLimits, truncateHeadTail } from "../../src/truncation/head-tail.ts";
+import { type HeadTailLimits, truncateHeadTail } from "../../src/engine/truncation/head-tail.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { textOfLength } from "../support/sample-text.ts";
 

@@ -1,7 +1,7 @@
 import { fc } from "@fast-check/vitest";
 import { expect } from "vitest";
-import { isJsonObject } from "../../src/conversation/json.ts";
-import { resultText } from "../../src/conversation/transcript.ts";
+import { isJsonObject } from "../../src/engine/conversation/json.ts";
+import { resultText } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { rows } from "../formats/all-rows.ts";

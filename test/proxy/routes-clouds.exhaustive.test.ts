@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type Anthropic from "@anthropic-ai/sdk";
 import { beforeAll, describe, expect, it } from "vitest";
-import { resolvePolicy } from "../../src/policy/layers.ts";
+import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { startProxy } from "../../src/proxy/server.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { finalText, writeProject } from "../support/scripted-session.ts";

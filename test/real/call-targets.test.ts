@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { pairResults } from "../../src/conversation/turns.ts";
-import { resultArguments } from "../../src/masking/call-targets.ts";
-import { resultTargets } from "../../src/masking/judge-results.ts";
-import { findStale } from "../../src/masking/staleness.ts";
-import type { CallTarget, TargetKind } from "../../src/masking/targets.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
+import { resultArguments } from "../../src/engine/masking/call-targets.ts";
+import { resultTargets } from "../../src/engine/masking/judge-results.ts";
+import { findStale } from "../../src/engine/masking/staleness.ts";
+import type { CallTarget, TargetKind } from "../../src/engine/masking/targets.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { realTranscripts } from "./real-transcripts.ts";
 

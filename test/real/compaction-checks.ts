@@ -1,10 +1,10 @@
-import { type Path, valueAt } from "../../src/conversation/paths.ts";
-import type { Transcript } from "../../src/conversation/transcript.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { type Path, valueAt } from "../../src/engine/conversation/paths.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import type { PortableEdit } from "../../src/json-text/edit.ts";
 import type { CompactOutcome } from "../../src/operations/compaction-request.ts";
-import type { Policy } from "../../src/policy/schema.ts";
 import { added, looseEnds } from "../support/loose-ends.ts";
 import { brokenPromises } from "../support/promise-checker.ts";
 import { rawList } from "../support/raw-conversation.ts";

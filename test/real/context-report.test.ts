@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { reportContext } from "../../src/operations/report.ts";
 import { contextText } from "../../src/operations/report-text.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Transcript } from "../../src/conversation/transcript.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
+import type { ReplayReport } from "../../src/engine/replaying/report.ts";
 import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
-import type { ReplayReport } from "../../src/replaying/report.ts";
 import { developmentSet, figuresOf, replayAll, replayArrived } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import {
 	clairvoyantOf,
 	type Figures,

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { jsonPointer, valueAt } from "../../src/conversation/paths.ts";
-import type { Transcript } from "../../src/conversation/transcript.ts";
-import { toolTurns } from "../../src/conversation/turns.ts";
+import { jsonPointer, valueAt } from "../../src/engine/conversation/paths.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
+import { toolTurns } from "../../src/engine/conversation/turns.ts";
 import { formats, locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";

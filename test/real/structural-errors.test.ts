@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { resultText } from "../../src/conversation/transcript.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
-import { detectError, structuralError } from "../../src/masking/errors.ts";
-import { resultTargets } from "../../src/masking/judge-results.ts";
-import type { CallTarget } from "../../src/masking/targets.ts";
+import { resultText } from "../../src/engine/conversation/transcript.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
+import { detectError, structuralError } from "../../src/engine/masking/errors.ts";
+import { resultTargets } from "../../src/engine/masking/judge-results.ts";
+import type { CallTarget } from "../../src/engine/masking/targets.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { realTranscripts } from "./real-transcripts.ts";
 

@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { focusWords } from "../../src/truncation/focus.ts";
-import { endShares, scoreLines } from "../../src/truncation/line-worth.ts";
-import { type LineFeatures, lineFeatures, lineWeights, type TextUnits, textUnits } from "../../src/truncation/lines.ts";
-import { selectUnits } from "../../src/truncation/select.ts";
+import { focusWords } from "../../src/engine/truncation/focus.ts";
+import { endShares, scoreLines } from "../../src/engine/truncation/line-worth.ts";
+import {
+	type LineFeatures,
+	lineFeatures,
+	lineWeights,
+	type TextUnits,
+	textUnits,
+} from "../../src/engine/truncation/lines.ts";
+import { selectUnits } from "../../src/engine/truncation/select.ts";
+import { kinds, type RecallCase } from "../engine/truncation/recall-cases.ts";
+import { shorten } from "../engine/truncation/shorten.ts";
 import { fitLineWeights, type LineSample, lineSample } from "../support/fit-line-weights.ts";
 import { noticesOf } from "../support/notices-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";
@@ -16,8 +24,6 @@ import {
 	recallSet,
 	showShares,
 } from "../support/recall-set.ts";
-import { kinds, type RecallCase } from "../truncation/recall-cases.ts";
-import { shorten } from "../truncation/shorten.ts";
 
 const leastTokens = 500;
 const largeTokens = 2_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { kinds } from "../engine/truncation/recall-cases.ts";
 import { isWhole } from "../support/breadth.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { gapClosed, measureShares, recallBudgets, recallSet, showShares } from "../support/recall-set.ts";
-import { kinds } from "../truncation/recall-cases.ts";
 
 const largeTokens = 2_000;
 /** Share of the gap between head and tail and the bound that has to be closed. */

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { applyPlan } from "../../src/conversation/apply.ts";
-import { valueAt } from "../../src/conversation/paths.ts";
-import type { Message, Transcript } from "../../src/conversation/transcript.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { applyPlan } from "../../src/engine/conversation/apply.ts";
+import { valueAt } from "../../src/engine/conversation/paths.ts";
+import type { Message, Transcript } from "../../src/engine/conversation/transcript.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { formats, type ReadConversation, readConversation } from "../../src/formats/detect.ts";
 import type { RecordLinks } from "../../src/formats/format.ts";
 import { atLeast } from "../support/breadth.ts";

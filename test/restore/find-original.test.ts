@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { locales } from "../../src/engine/policy/wordings.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { locales } from "../../src/policy/wordings.ts";
 import { createOriginalFinder } from "../../src/restore/find-original.ts";
 import { parsePlaces, placesKey } from "../../src/restore/places.ts";
 import { shortenedRef } from "../../src/restore/recognise.ts";

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { originalsOf } from "../../src/restore/originals.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
 import { agentConversation } from "../support/agent-conversation.ts";

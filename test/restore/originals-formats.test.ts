@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { valueAt } from "../../src/conversation/paths.ts";
+import { valueAt } from "../../src/engine/conversation/paths.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import { guardConversation } from "../../src/operations/guard.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import type { Edit, Plan } from "../../src/conversation/plan.ts";
+import type { Edit, Plan } from "../../src/engine/conversation/plan.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { archiveOriginals } from "../../src/restore/originals.ts";
 import { calls, openaiMessages, results, user } from "../support/script.ts";

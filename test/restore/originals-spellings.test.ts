@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { restoreConversation, restoreText } from "../../src/restore/restore.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { policyOf } from "../support/policy-of.ts";

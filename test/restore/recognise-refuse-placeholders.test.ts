@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { localeNames } from "../../src/engine/policy/names.ts";
+import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
+import { locales } from "../../src/engine/policy/wordings.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
-import { localeNames } from "../../src/policy/names.ts";
-import type { PolicyLayer } from "../../src/policy/schema.ts";
-import { locales } from "../../src/policy/wordings.ts";
 import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { localeNames } from "../../src/engine/policy/names.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { localeNames } from "../../src/policy/names.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

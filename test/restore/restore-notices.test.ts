@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { locales } from "../../src/engine/policy/wordings.ts";
+import { noticeFinder } from "../../src/engine/truncation/head-tail.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { locales } from "../../src/policy/wordings.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
-import { noticeFinder } from "../../src/truncation/head-tail.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

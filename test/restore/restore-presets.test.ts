@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { localeNames } from "../../src/engine/policy/names.ts";
+import { presets } from "../../src/engine/policy/presets.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
-import { localeNames } from "../../src/policy/names.ts";
-import { presets } from "../../src/policy/presets.ts";
 import { restoreConversation } from "../../src/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";

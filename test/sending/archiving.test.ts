@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { createOriginals } from "../../src/sending/archiving.ts";
 import { memoryArchive } from "../proxy/played.ts";

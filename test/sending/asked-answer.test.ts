@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { unseenAnswer } from "../../src/masking/asked.ts";
-import { callsInView } from "../../src/masking/in-use.ts";
-import type { Policy } from "../../src/policy/schema.ts";
+import { unseenAnswer } from "../../src/engine/masking/asked.ts";
+import { callsInView } from "../../src/engine/masking/in-use.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { planNext } from "../../src/sending/plan.ts";
 import { early, sendSettled, startPlayed } from "../proxy/played.ts";
 import { messagesOf, requestOf, type SessionApi, sessionApis, type Turn, turnsOf } from "../proxy/sessions.ts";

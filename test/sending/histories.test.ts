@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { cacheTerms } from "../../src/billing/terms.ts";
-import { applyPlan } from "../../src/conversation/apply.ts";
-import { pairResults } from "../../src/conversation/turns.ts";
+import { applyPlan } from "../../src/engine/conversation/apply.ts";
+import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/sending/editing.ts";
 import { createHistories } from "../../src/sending/histories.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { truncateOutput } from "../../src/engine/truncation/truncate.ts";
 import type { LargeTexts } from "../../src/operations/large-texts.ts";
 import { textLibraries } from "../../src/operations/text-libraries.ts";
-import { truncateOutput } from "../../src/truncation/truncate.ts";
 import { createGate, sendSettled, startPlayed } from "../proxy/played.ts";
 import { requestOf, turnsOf } from "../proxy/sessions.ts";
 import { send } from "../proxy/upstream.ts";

@@ -2,7 +2,7 @@ import { appendFile, readdir, readFile, rm, stat, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import type { ToolResult } from "../../src/conversation/transcript.ts";
+import type { ToolResult } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { createMemory, memoryFolderOf } from "../../src/sending/memory.ts";
 import type { Note } from "../../src/sending/notes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inFrame } from "../../src/conversation/transcript.ts";
+import { inFrame } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { shortenText } from "../../src/operations/truncate-stream.ts";
 import { charsCheck } from "../../src/operations/truncation-limit.ts";

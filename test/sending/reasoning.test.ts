@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Policy } from "../../src/policy/schema.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { blocksLeftOut } from "../../src/sending/reasoning.ts";
 import { sendSettled, startPlayed, statusOf } from "../proxy/played.ts";
 import { isMasked, textsIn } from "../proxy/sessions.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import { formsOfRef } from "../../src/archive/reference.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
-import { applyPlan } from "../../src/conversation/apply.ts";
+import { applyPlan } from "../../src/engine/conversation/apply.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
 import { mountSmallDisk } from "../archive/small-disk.ts";
 import { early, memoryArchive, play, sendSettled, startPlayed } from "../proxy/played.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { followUps } from "../../src/compaction/prompt.ts";
+import { followUps } from "../../src/engine/compaction/prompt.ts";
 import { ask, summariserError } from "./asking.ts";
 import { complete, refuse } from "./chat-server.ts";
 

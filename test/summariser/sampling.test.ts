@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { followUps } from "../../src/compaction/prompt.ts";
+import { followUps } from "../../src/engine/compaction/prompt.ts";
 import { SummariserError } from "../../src/errors.ts";
 import { createSamplingSummariser } from "../../src/summariser/sampling.ts";
 import { patience } from "../support/patience.ts";

@@ -1,4 +1,4 @@
-import type { Policy } from "../../src/policy/schema.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { callerOf, openerOf, readRaw } from "./raw-conversation.ts";
 import type { FormatName } from "./script.ts";
 

@@ -1,4 +1,4 @@
-import { focusWords } from "../../src/truncation/focus.ts";
+import { focusWords } from "../../src/engine/truncation/focus.ts";
 import {
 	lineFeatures,
 	lineSigns,
@@ -6,8 +6,8 @@ import {
 	signNames,
 	textUnits,
 	unitText,
-} from "../../src/truncation/lines.ts";
-import { kinds, measures, type RecallCase } from "../truncation/recall-cases.ts";
+} from "../../src/engine/truncation/lines.ts";
+import { kinds, measures, type RecallCase } from "../engine/truncation/recall-cases.ts";
 
 /** The lines of one result: the signs of each, one after the other, and how much was taken from it later. */
 export interface LineSample {

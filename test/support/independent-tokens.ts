@@ -1,4 +1,4 @@
-import { measure } from "../../src/conversation/measure.ts";
+import { measure } from "../../src/engine/conversation/measure.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { rawList } from "./raw-conversation.ts";
 import type { FormatName } from "./script.ts";

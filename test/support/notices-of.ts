@@ -1,5 +1,5 @@
-import type { LocaleName } from "../../src/policy/names.ts";
-import { type NoticeWordings, wordings } from "../../src/policy/wordings.ts";
+import type { LocaleName } from "../../src/engine/policy/names.ts";
+import { type NoticeWordings, wordings } from "../../src/engine/policy/wordings.ts";
 import { policyOf } from "./policy-of.ts";
 
 /** The notices of a locale, as whoever is offered `recall_original` reads them. */

@@ -1,4 +1,4 @@
-import { unseenAnswer } from "../../src/masking/asked.ts";
+import { unseenAnswer } from "../../src/engine/masking/asked.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { type HostBlock, type HostMessage, spelled } from "./host-history.ts";
 import { mostChars } from "./session-choices.ts";

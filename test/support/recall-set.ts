@@ -1,18 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { locales } from "../../src/engine/policy/wordings.ts";
+import { truncateHeadTail } from "../../src/engine/truncation/head-tail.ts";
+import { truncateOutput } from "../../src/engine/truncation/truncate.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { locales } from "../../src/policy/wordings.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
-import { truncateHeadTail } from "../../src/truncation/head-tail.ts";
-import { truncateOutput } from "../../src/truncation/truncate.ts";
 import {
 	clairvoyantBound,
 	countKept,
 	type RecallCase,
 	type RecallKind,
 	recallCases,
-} from "../truncation/recall-cases.ts";
+} from "../engine/truncation/recall-cases.ts";
 import { noticesOf } from "./notices-of.ts";
 import { realDataFolder } from "./real-conversations.ts";
 

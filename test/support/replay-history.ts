@@ -1,7 +1,7 @@
-import type { Transcript } from "../../src/conversation/transcript.ts";
-import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
-import type { Policy } from "../../src/policy/schema.ts";
-import { wordings } from "../../src/policy/wordings.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
+import { type ReplayHistory, readHistory } from "../../src/engine/masking/history.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
+import { wordings } from "../../src/engine/policy/wordings.ts";
 import { placeholdersOf } from "../../src/restore/recognise.ts";
 import { roughCount } from "./rough-count.ts";
 

@@ -1,4 +1,4 @@
-import { unseenAnswer } from "../../src/masking/asked.ts";
+import { unseenAnswer } from "../../src/engine/masking/asked.ts";
 import { isThinking } from "./bound-prefix.ts";
 import { type HostMessage, type HostResult, resultsIn, spelled, startOf, thinkingIn } from "./host-history.ts";
 import type { Json, Message } from "./thinking-session.ts";

@@ -1,7 +1,7 @@
 import type { Archive } from "../../src/archive/archive.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import type { Policy } from "../../src/policy/schema.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import { sendAgain } from "../../src/sending/compose.ts";
 import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/sending/editing.ts";

@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import type { Policy } from "../../src/engine/policy/schema.ts";
 import { invertEdits, spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import type { Policy } from "../../src/policy/schema.ts";
 import { restoreText } from "../../src/restore/restore.ts";
 
 /** Masks the text of a file with an archive, as the command does, and restores it. */

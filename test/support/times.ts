@@ -1,5 +1,5 @@
 import { fc } from "@fast-check/vitest";
-import type { Transcript } from "../../src/conversation/transcript.ts";
+import type { Transcript } from "../../src/engine/conversation/transcript.ts";
 
 interface Timing {
 	/** Seconds before each message, in turn; `undefined` for a message without a time. */

@@ -1,4 +1,4 @@
-import type { Message, ToolResult, Transcript } from "../../src/conversation/transcript.ts";
+import type { Message, ToolResult, Transcript } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 
 /** A message of a transcript from the fields that a test cares about. */

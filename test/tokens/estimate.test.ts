@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { exactScale } from "../../src/conversation/measure.ts";
+import { exactScale } from "../../src/engine/conversation/measure.ts";
 import { estimateTokens } from "../../src/tokens/estimate.ts";
 import { modelFamilies } from "../../src/tokens/models.ts";
 

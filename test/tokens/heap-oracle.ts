@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { CountTokens } from "../../src/conversation/measure.ts";
+import type { CountTokens } from "../../src/engine/conversation/measure.ts";
 import type { TableName } from "../../src/tokens/table.ts";
 
 // tiktoken 1.0.22's own patterns; JavaScript's \s is not Rust's, and (?i:s) takes in the long s.

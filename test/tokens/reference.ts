@@ -2,7 +2,7 @@ import * as cl100k from "gpt-tokenizer/encoding/cl100k_base";
 import * as o200k from "gpt-tokenizer/encoding/o200k_base";
 import * as harmony from "gpt-tokenizer/encoding/o200k_harmony";
 import { get_encoding, type Tiktoken, type TiktokenEncoding } from "tiktoken";
-import type { CountTokens } from "../../src/conversation/measure.ts";
+import type { CountTokens } from "../../src/engine/conversation/measure.ts";
 import type { EncodingName } from "../../src/tokens/encodings.ts";
 import type { TableName } from "../../src/tokens/table.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createMcpHandler, type JSONRPCMessage, type McpServer, type Transport } from "@modelcontextprotocol/server";
 import type { Request, Response } from "express";
-import { isJsonObject } from "../../conversation/json.ts";
+import { isJsonObject } from "../../engine/conversation/json.ts";
 import type { ServerOptions } from "../offer.ts";
 import { currentPolicyUri } from "../resources.ts";
 import { createServer2026, createStateCodec } from "../server-2026.ts";

@@ -3,7 +3,7 @@ import { byId, dataTable, element, legendItem } from "./elements.js";
 import { axis, colourOf, plotIn, shortCount, spaceOfTicks, wholeSteps } from "./plot.js";
 
 /** @import { ReplayPageData } from "../replay-data.ts" */
-/** @import { BilledUnit } from "../../replaying/report.ts" */
+/** @import { BilledUnit } from "../../engine/replaying/report.ts" */
 
 /** Parts of a context from the bottom of the stack to its top, with their names and colours. */
 const parts = /** @type {const} */ ([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { resultText } from "../../../src/conversation/transcript.ts";
-import { pairResults, toolTurns } from "../../../src/conversation/turns.ts";
+import { resultText } from "../../../src/engine/conversation/transcript.ts";
+import { pairResults, toolTurns } from "../../../src/engine/conversation/turns.ts";
 import { maskConversation } from "../../../src/operations/mask.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { calls, results, toolTurn, user } from "../../support/script.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resultText } from "../../../src/conversation/transcript.ts";
+import { resultText } from "../../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
 import { maskConversation } from "../../../src/operations/mask.ts";
 import { outputOf } from "../../support/sample-text.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyPlan } from "../../../src/conversation/apply.ts";
-import { valueAt } from "../../../src/conversation/paths.ts";
-import type { Message, Transcript } from "../../../src/conversation/transcript.ts";
+import { applyPlan } from "../../../src/engine/conversation/apply.ts";
+import { valueAt } from "../../../src/engine/conversation/paths.ts";
+import type { Message, Transcript } from "../../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
 import { deepFreeze } from "../../support/deep-freeze.ts";
 import { outputOf } from "../../support/sample-text.ts";
