@@ -12,7 +12,7 @@ const sharingRooms = [
 	"formats",
 	"gateway",
 	"engine/guarding",
-	"json-text",
+	"formats/json-text",
 	"lab",
 	"engine/masking",
 	"operations",

@@ -1,11 +1,11 @@
-// Lists the rows of src/tokens/price-table.ts that differ from the catalogue @pydantic/genai-prices that is
+// Lists the rows of src/formats/tokens/price-table.ts that differ from the catalogue @pydantic/genai-prices that is
 // installed. `--table` prints the rows as the table of docs/tokens.md.
 import { pathToFileURL } from "node:url";
 import { build } from "rolldown";
 
 const file = "build/price-table.mjs";
 await build({
-	input: "src/tokens/price-table.ts",
+	input: "src/formats/tokens/price-table.ts",
 	platform: "node",
 	external: [/^[^./]/],
 	output: { file, codeSplitting: false },

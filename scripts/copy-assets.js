@@ -35,11 +35,11 @@ for (const [name, size] of Object.entries(tables)) {
 	writeFileSync(here(`../assets/${name}.tokens`), tokenFile(text, size));
 }
 
-/** Loads `src/tokens/prepare-table.ts`, which Node.js 20 cannot load unchanged. */
+/** Loads `src/formats/tokens/prepare-table.ts`, which Node.js 20 cannot load unchanged. */
 async function loadTokenFile() {
 	const file = here("../assets/prepare-table.js");
 	await build({
-		input: here("../src/tokens/prepare-table.ts"),
+		input: here("../src/formats/tokens/prepare-table.ts"),
 		platform: "node",
 		output: { file, format: "es" },
 		logLevel: "warn",

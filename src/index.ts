@@ -8,7 +8,13 @@ export type {
 } from "./engine/compaction/strategy.ts";
 export { type Policy, type PolicyLayer, policySchema } from "./engine/policy/schema.ts";
 export { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "./errors.ts";
-export { applyEdits, type InverseEdits, invertEdits, type PortableEdit, type Splice } from "./json-text/edit.ts";
+export {
+	applyEdits,
+	type InverseEdits,
+	invertEdits,
+	type PortableEdit,
+	type Splice,
+} from "./formats/json-text/edit.ts";
 export {
 	type CallOptions,
 	type CompactionOptions,

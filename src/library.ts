@@ -18,6 +18,7 @@ import {
 } from "./engine/policy/options.ts";
 import type { Policy, PolicyLayer } from "./engine/policy/schema.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
+import { type EncodingName, encodingNames } from "./formats/tokens/encodings.ts";
 import type { Log } from "./log.ts";
 import { compactConversation } from "./operations/compact.ts";
 import {
@@ -35,7 +36,6 @@ import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import type { CutOptions } from "./operations/truncation-limit.ts";
 import { type RestoreReport, restoreConversation } from "./restore/restore.ts";
 import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
-import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 
 export interface CallOptions {
 	/** Differences from the preset: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */

@@ -11,7 +11,7 @@ const rooms: readonly string[] = [
 	"log.ts",
 	"engine/policy",
 	"engine/conversation",
-	"json-text",
+	"formats/json-text",
 	"files",
 	"archive",
 	"engine/masking",
@@ -20,7 +20,7 @@ const rooms: readonly string[] = [
 	"engine/guarding",
 	"engine/replaying",
 	"engine/trials",
-	"tokens",
+	"formats/tokens",
 	"http",
 	"summariser",
 	"formats",
@@ -111,7 +111,7 @@ describe("the rooms", () => {
 	it("are read from existing files", () => {
 		expect(files.length).toBeGreaterThan(50);
 		expect(files.flatMap((file) => file.imports).length).toBeGreaterThan(150);
-		for (const room of ["engine/policy", "engine/masking", "tokens", "formats", "operations"])
+		for (const room of ["engine/policy", "engine/masking", "formats/tokens", "formats", "operations"])
 			expect(inRoom(room).length).toBeGreaterThan(3);
 	});
 
@@ -187,12 +187,14 @@ describe("the packages", () => {
 		expect(violations((_, { target }) => /^openai(?:\/|$)/.test(target))).toEqual([]);
 	});
 
-	it("only src/tokens imports gpt-tokenizer", () => {
-		expect(violations(({ room }, { target }) => target.startsWith("gpt-tokenizer") && room !== "tokens")).toEqual([]);
+	it("only src/formats/tokens imports gpt-tokenizer", () => {
+		expect(
+			violations(({ room }, { target }) => target.startsWith("gpt-tokenizer") && room !== "formats/tokens"),
+		).toEqual([]);
 	});
 
-	it("only src/json-text imports jsonc-parser", () => {
-		expect(violations(({ room }, { target }) => target === "jsonc-parser" && room !== "json-text")).toEqual([]);
+	it("only src/formats/json-text imports jsonc-parser", () => {
+		expect(violations(({ room }, { target }) => target === "jsonc-parser" && room !== "formats/json-text")).toEqual([]);
 	});
 });
 

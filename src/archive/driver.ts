@@ -1,6 +1,6 @@
 import { parseJsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { sha256 } from "../json-text/text-bytes.ts";
+import { sha256 } from "../formats/json-text/text-bytes.ts";
 import { type Archive, type Listing, originalKinds, type Sweep } from "./archive.ts";
 import { callKey } from "./reference.ts";
 import type { Holding, SweepTime } from "./retention.ts";

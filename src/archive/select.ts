@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { CountTokens } from "../engine/conversation/measure.ts";
-import { onCharacter } from "../json-text/text-bytes.ts";
+import { onCharacter } from "../formats/json-text/text-bytes.ts";
 import {
 	type GrepPart,
 	type PartRequest,

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { wrongArgument } from "../engine/policy/errors.ts";
 import { PalimpsestError } from "../errors.ts";
 import { openNew } from "../files/disk.ts";
-import { decodeBytes, decodeText, encodeText, firstBytes, sha256 } from "../json-text/text-bytes.ts";
+import { decodeBytes, decodeText, encodeText, firstBytes, sha256 } from "../formats/json-text/text-bytes.ts";
 import type { Archive, Listing, Original, OriginalKind, OriginalWriter, ScanOrder } from "./archive.ts";
 import { type About, type Driver, type Entry, isOriginal, type ListingPlace, usingPlace } from "./driver.ts";
 import type { Redact } from "./redact.ts";

@@ -1,4 +1,4 @@
-import { objectOf, stringAt } from "../json-text/value.ts";
+import { objectOf, stringAt } from "../formats/json-text/value.ts";
 
 /** The start of a frame: its length and the length of its headers, four bytes each, and a checksum of both. */
 const preludeBytes = 12;

@@ -4,8 +4,8 @@ import { type Pause, pausesOf } from "../engine/masking/cache-time.ts";
 import { stepFactors } from "../engine/masking/price-steps.ts";
 import { modelName } from "../figures/line.ts";
 import type { ReadConversation } from "../formats/detect.ts";
+import { pricesOfModel } from "../formats/tokens/model-prices.ts";
 import { whole } from "../operations/window-words.ts";
-import { pricesOfModel } from "../tokens/model-prices.ts";
 import { type BreakCause, leavesReasoningOut } from "./cache-break.ts";
 import { type SessionEvent, sessionEvents } from "./session-events.ts";
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Transcript } from "../engine/conversation/transcript.ts";
-import { asCountedText, listOf, objectOf, objectsOf, sha256Of, stringAt } from "../json-text/value.ts";
+import { asCountedText, listOf, objectOf, objectsOf, sha256Of, stringAt } from "../formats/json-text/value.ts";
 
 /** What a prompt begins with, before the messages: a provider's cache of the messages hangs on it. */
 export interface RequestHead {

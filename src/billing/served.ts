@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { JsonObject } from "../engine/conversation/json.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
+import { objectOf, stringAt } from "../formats/json-text/value.ts";
 
 /** What an answer says of its price. Absent: nothing, and so the standard. Names are untrusted. */
 export interface Served {

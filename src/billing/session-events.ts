@@ -2,7 +2,7 @@ import type { JsonObject } from "../engine/conversation/json.ts";
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { addToList } from "../engine/conversation/lists.ts";
 import type { ReadConversation } from "../formats/detect.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
+import { objectOf, stringAt } from "../formats/json-text/value.ts";
 import { type HeadChange, headChange } from "./head-change.ts";
 import { headOf, type RequestHead } from "./request-head.ts";
 

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Prices } from "../engine/policy/schema.ts";
-import { listOf, objectOf, stringAt } from "../json-text/value.ts";
-import { ownPrices, pricesOfModel } from "../tokens/model-prices.ts";
-import type { ModelPrices } from "../tokens/price-table.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
+import { ownPrices, pricesOfModel } from "../formats/tokens/model-prices.ts";
+import type { ModelPrices } from "../formats/tokens/price-table.ts";
 import { type Api, neverReads, nothingObserved, type ObservedCaching } from "./observed-caching.ts";
 import type { Served } from "./served.ts";
 

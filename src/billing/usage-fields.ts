@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import { objectOf, objectsOf, stringAt } from "../formats/json-text/value.ts";
 import type { Api } from "./observed-caching.ts";
 import { promptTokens, type TokenCounts, type Usage } from "./usage.ts";
 

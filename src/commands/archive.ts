@@ -2,8 +2,8 @@ import type { Archive, Listing } from "../archive/archive.ts";
 import type { PartRequest } from "../archive/part.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText } from "../files/access.ts";
+import { encodeText } from "../formats/json-text/text-bytes.ts";
 import { ownCommandLine, shellWord } from "../hosts/own-command.ts";
-import { encodeText } from "../json-text/text-bytes.ts";
 import {
 	describeListing,
 	type NextPart,

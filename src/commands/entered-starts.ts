@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { listOf, objectOf } from "../formats/json-text/value.ts";
 import type { ServerStart } from "../hosts/host.ts";
-import { listOf, objectOf } from "../json-text/value.ts";
 import { version } from "../version.ts";
 
 /** The ways in which a host starts us: a server, a hook's command line in a shell, or a module that a plugin file imports. */

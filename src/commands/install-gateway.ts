@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { PalimpsestError } from "../errors.ts";
+import { objectOf, stringAt } from "../formats/json-text/value.ts";
 import { type EnteredServer, enteredServers, unwrapServer, wrapServer } from "../hosts/gateway-entries.ts";
 import type { ServerStart, WritableHost } from "../hosts/host.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
 import { say } from "./input-output.ts";
 import { listOfNames, refuseUnknown } from "./usage.ts";
 

@@ -1,8 +1,8 @@
 import { Argument, Command, Option } from "commander";
 import { builtInStrategies, truncationStrategies } from "../engine/policy/names.ts";
+import { encodingNames } from "../formats/tokens/encodings.ts";
 import { commandHookHosts, hookHosts, launchedPrograms } from "../hosts/hosts.ts";
 import { logKinds } from "../log.ts";
-import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
 import { addFiguresCommands, withFigures } from "./figures-options.ts";

@@ -9,6 +9,7 @@ import { PassThrough, type Readable } from "node:stream";
 import type { Policy, TruncatePolicy } from "../engine/policy/schema.ts";
 import { unpackedName } from "../files/packed.ts";
 import { decodeOutput } from "../files/text-encoding.ts";
+import type { EncodingName } from "../formats/tokens/encodings.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import { countingWords, countText } from "../operations/count.ts";
 import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
@@ -19,7 +20,6 @@ import {
 	limitTooSmall,
 	nameOfLimit,
 } from "../operations/truncation-limit.ts";
-import type { EncodingName } from "../tokens/encodings.ts";
 import {
 	type ArchiveCommandOptions,
 	archiveVariables,

@@ -2,10 +2,10 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { Message } from "../engine/conversation/transcript.ts";
-import { asCountedText, hasMember, idAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import { type Format, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
+import { asCountedText, hasMember, idAt, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { hiddenTokens, MessageDraft, mediaContent, readOpenContent, type ToolContent, textContent } from "./parts.ts";
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from "../engine/conversation/json.ts";
 import type { CallUsage } from "../engine/conversation/transcript.ts";
-import { numberAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import { numberAt, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 
 /** The answer of a provider to the last call of a conversation. */
 export interface LastResponse {

@@ -2,16 +2,6 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { childPath, type Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message, Role } from "../engine/conversation/transcript.ts";
-import {
-	asCountedText,
-	booleanAt,
-	hasMember,
-	idAt,
-	objectOf,
-	objectsOf,
-	stringAt,
-	timeAt,
-} from "../json-text/value.ts";
 import { anthropicUsage, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { linkBlock, linkCaller, linkTo } from "./block-links.ts";
 import { messageUsage } from "./cline-ui.ts";
@@ -30,6 +20,7 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
+import { asCountedText, booleanAt, hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	hiddenTokens,

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message } from "../engine/conversation/transcript.ts";
-import { hasMember, idAt, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import { callsAmong, finishResponse, type LastResponse } from "./answer.ts";
 import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
+import { hasMember, idAt, memberAt, objectsOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	asWhole,

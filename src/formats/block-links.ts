@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { BlockLink } from "../engine/conversation/transcript.ts";
-import { idAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import { idAt, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 import type { MessageDraft } from "./parts.ts";
 
 /**

@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { addToList, groupBy } from "../engine/conversation/lists.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message } from "../engine/conversation/transcript.ts";
-import { asCountedText, hasMember, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { anthropicUsage } from "./answer.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
+import { asCountedText, hasMember, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { added, joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {

@@ -2,9 +2,9 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { CallUsage, Message } from "../engine/conversation/transcript.ts";
-import { listOf, numberAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage, cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
+import { listOf, numberAt, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, opaque, type ToolContent, textContent } from "./parts.ts";
 

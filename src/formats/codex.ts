@@ -2,9 +2,9 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { CallUsage, Message } from "../engine/conversation/transcript.ts";
-import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
+import { asCountedText, booleanAt, idAt, listOf, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { isOfAnswer, type PlacedItem, readItems, readOther } from "./openai-responses.ts";
 import { joinCopies, outputCopies } from "./session-files.ts";
 

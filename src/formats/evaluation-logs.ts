@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message } from "../engine/conversation/transcript.ts";
-import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	contentPart,
 	type Format,
@@ -14,6 +13,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
+import { booleanAt, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { MessageDraft, readOpenContent } from "./parts.ts";
 

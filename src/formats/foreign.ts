@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import { listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 
 /** The name of a shape that resembles a format and is none; otherwise `undefined`. */
 export function foreignShape(messages: readonly unknown[]): string | undefined {

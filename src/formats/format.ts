@@ -2,8 +2,8 @@ import type { MessageWriter, TextPart, WrittenMessage } from "../engine/conversa
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { childPath, type Path } from "../engine/conversation/paths.ts";
 import type { Message, Role, Transcript } from "../engine/conversation/transcript.ts";
-import { asCountedText, memberAt, sha256Of, stringAt } from "../json-text/value.ts";
 import type { AnswerReader } from "./answer.ts";
+import { asCountedText, memberAt, sha256Of, stringAt } from "./json-text/value.ts";
 import { joinMessages } from "./parts.ts";
 
 /** A wire format: how to recognise it, and where its texts are. It never converts a conversation. */

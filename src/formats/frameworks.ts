@@ -2,7 +2,6 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message, Role } from "../engine/conversation/transcript.ts";
-import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import { linkBlock, linkCaller, linkTo, openLink } from "./block-links.ts";
 import {
@@ -15,6 +14,7 @@ import {
 	readTranscript,
 	transcriptOf,
 } from "./format.ts";
+import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { readChatMedia } from "./openai-chat.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";

@@ -2,10 +2,10 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message, Role } from "../engine/conversation/transcript.ts";
-import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, probeEach, readEvents, roleOf, transcriptOf } from "./format.ts";
 import { readFunctionResponse, readGeminiMedia } from "./gemini.ts";
+import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { MessageDraft, readOpenContent, type ToolContent, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 

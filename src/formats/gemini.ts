@@ -2,7 +2,6 @@ import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Role } from "../engine/conversation/transcript.ts";
 import { excerptWordings } from "../engine/policy/wordings.ts";
-import { idAt, listOf, memberAt, objectsOf, stringAt } from "../json-text/value.ts";
 import {
 	type CallInput,
 	callsAmong,
@@ -21,6 +20,7 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
+import { idAt, listOf, memberAt, objectsOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	added,

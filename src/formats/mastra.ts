@@ -2,7 +2,6 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { Message } from "../engine/conversation/transcript.ts";
-import { hasMember, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	contentPart,
 	type Format,
@@ -12,6 +11,7 @@ import {
 	probeMessages,
 	readTranscript,
 } from "./format.ts";
+import { hasMember, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { isPart, readUiMessages } from "./vercel.ts";
 
 /** Messages as Mastra's storage keeps them: `content` of format 2 has the parts of a UI message of the Vercel AI SDK. */

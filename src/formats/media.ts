@@ -2,7 +2,7 @@ import { imageDimensionsFromData } from "image-dimensions";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode } from "../engine/conversation/transcript.ts";
-import { stringAt } from "../json-text/value.ts";
+import { stringAt } from "./json-text/value.ts";
 
 /** Media types whose base64 is useless as text. */
 const binaryTypes = /^(?:image|audio|video)\/|^application\/(?:pdf|octet-stream)$/;

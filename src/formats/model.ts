@@ -1,7 +1,7 @@
 import type { Policy } from "../engine/policy/schema.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
-import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import { type ReadConversation, requestBody } from "./detect.ts";
+import { objectOf, stringAt } from "./json-text/value.ts";
+import { reasoningBinding } from "./tokens/reasoning-binding.ts";
 
 /** The model of a call: as the caller names it, else the request body, else the policy. */
 export function modelOfCall(named: string | undefined, document: unknown, policy: Policy): string | undefined {

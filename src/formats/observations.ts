@@ -3,8 +3,8 @@ import { once } from "../engine/conversation/lists.ts";
 import { type Path, valueAt } from "../engine/conversation/paths.ts";
 import type { Message, TextNode, ToolCall, ToolResult, Transcript } from "../engine/conversation/transcript.ts";
 import type { Policy } from "../engine/policy/schema.ts";
-import { stringAt } from "../json-text/value.ts";
 import type { Format, LocatedMessages } from "./format.ts";
+import { stringAt } from "./json-text/value.ts";
 import {
 	type Action,
 	actionIn,

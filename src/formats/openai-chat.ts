@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { childPath, type Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message, Role } from "../engine/conversation/transcript.ts";
-import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type CallInput,
 	cacheIncludedUsage,
@@ -28,6 +27,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readToolContent } from "./parts.ts";
 

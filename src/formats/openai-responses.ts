@@ -2,7 +2,6 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { CallUsage, Message, Role } from "../engine/conversation/transcript.ts";
-import { hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type CallInput,
 	cacheIncludedUsage,
@@ -23,6 +22,7 @@ import {
 	roleOf,
 	transcriptOf,
 } from "./format.ts";
+import { hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { added, MessageDraft, unsent } from "./parts.ts";
 import { countParts, readHeldOutput, readOutput, screenshotTokens } from "./response-outputs.ts";

@@ -2,9 +2,9 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message, TextNode } from "../engine/conversation/transcript.ts";
-import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
+import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { hiddenTokens, MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 

@@ -2,7 +2,6 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { Message, Role, Transcript } from "../engine/conversation/transcript.ts";
-import { booleanAt, hasMember, idAt, listOf, numberAt, objectOf, stringAt, timeAt } from "../json-text/value.ts";
 import {
 	type Format,
 	joinAnswers,
@@ -14,6 +13,7 @@ import {
 	rolesWithTool,
 	transcriptOf,
 } from "./format.ts";
+import { booleanAt, hasMember, idAt, listOf, numberAt, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { readChatMedia } from "./openai-chat.ts";
 import { MessageDraft, readOpenContent, unsent } from "./parts.ts";

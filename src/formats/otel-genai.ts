@@ -2,7 +2,6 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message } from "../engine/conversation/transcript.ts";
-import { booleanAt, hasMember, idAt, listOf, objectOf, stringAt } from "../json-text/value.ts";
 import { linkTo, openLink } from "./block-links.ts";
 import {
 	type Exchange,
@@ -13,6 +12,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
+import { booleanAt, hasMember, idAt, listOf, objectOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { isMcpFailure, MessageDraft, readJsonContent } from "./parts.ts";
 

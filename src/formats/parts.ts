@@ -12,7 +12,7 @@ import type {
 	ToolResult,
 	WholeContent,
 } from "../engine/conversation/transcript.ts";
-import { asCountedText, membersOf, stringAt } from "../json-text/value.ts";
+import { asCountedText, membersOf, stringAt } from "./json-text/value.ts";
 
 // Frozen, because all drafts share it.
 const none = Object.freeze([]) as unknown as never[];

@@ -2,10 +2,10 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { Message } from "../engine/conversation/transcript.ts";
-import { hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "../json-text/value.ts";
 import { cacheIncludedUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { readContent } from "./gemini.ts";
+import { hasMember, idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { unsent } from "./parts.ts";
 import { outputCopies, recordChain } from "./session-files.ts";
 

@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { idAt, listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 
 /** A conversation from a recording that is not JSON or holds it in pieces. It can be read but not edited. */
 export interface Recording {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, TextNode } from "../engine/conversation/transcript.ts";
-import { objectsOf, stringAt } from "../json-text/value.ts";
+import { objectsOf, stringAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import {
 	type MessageDraft,

@@ -4,8 +4,8 @@ import { groupBy } from "../engine/conversation/lists.ts";
 import { jsonPointer, type Path, startsWith, valueAt } from "../engine/conversation/paths.ts";
 import type { Plan, ReplaceEdit } from "../engine/conversation/plan.ts";
 import type { TextNode, ToolResult } from "../engine/conversation/transcript.ts";
-import { membersOf, objectOf, stringAt } from "../json-text/value.ts";
 import type { LocatedMessages, RecordLinks } from "./format.ts";
+import { membersOf, objectOf, stringAt } from "./json-text/value.ts";
 
 /** The argument values of each call, by id. A string that repeats one is not a copy of the output. */
 export type CallValues = Map<string, ReadonlySet<unknown>>;

@@ -1,7 +1,7 @@
 import { asksPerson } from "../engine/conversation/asking-tools.ts";
 import type { JsonObject } from "../engine/conversation/json.ts";
 import type { Policy } from "../engine/policy/schema.ts";
-import { stringAt } from "../json-text/value.ts";
+import { stringAt } from "./json-text/value.ts";
 
 /** How a program without tool calls writes its actions and their observations into plain messages (docs/formats.md#text-protocols). */
 export interface TextProtocol {

@@ -2,6 +2,7 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { Message, Role } from "../engine/conversation/transcript.ts";
+import { type Format, keptFields, type Probed, probeEach, readTranscript, roleOf } from "./format.ts";
 import {
 	booleanAt,
 	hasMember,
@@ -12,8 +13,7 @@ import {
 	objectsOf,
 	stringAt,
 	timeAt,
-} from "../json-text/value.ts";
-import { type Format, keptFields, type Probed, probeEach, readTranscript, roleOf } from "./format.ts";
+} from "./json-text/value.ts";
 import { readInlineMedia } from "./media.ts";
 import { MessageDraft, readOpenContent, readToolContent, textContent } from "./parts.ts";
 import { type CallValues, joinCopies, outputCopies, rememberCall } from "./session-files.ts";

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Message } from "../engine/conversation/transcript.ts";
-import { stringAt } from "../json-text/value.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
+import { stringAt } from "./json-text/value.ts";
 import { MessageDraft } from "./parts.ts";
 
 /**

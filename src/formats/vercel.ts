@@ -2,7 +2,6 @@ import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message, TextNode } from "../engine/conversation/transcript.ts";
-import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { linkCaller, linkTo } from "./block-links.ts";
 import {
@@ -18,6 +17,7 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
+import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	added,

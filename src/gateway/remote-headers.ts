@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
+import { objectOf, stringAt } from "../formats/json-text/value.ts";
 import type { ReadLine } from "./messages.ts";
 
 /**

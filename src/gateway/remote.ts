@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "../engine/conversation/json.ts";
-import { stringAt } from "../json-text/value.ts";
+import { stringAt } from "../formats/json-text/value.ts";
 import type { Log } from "../log.ts";
 import { createByteLineReader, findRequestId, type OversizedLine } from "../mcp/stdio-lines.ts";
 import { type HostStreams, largestMessage, noteUnread, waitForHost } from "./child.ts";

@@ -1,8 +1,8 @@
 import { compactJson, type JsonObject } from "../engine/conversation/json.ts";
 import { type Path, valueAt } from "../engine/conversation/paths.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
+import { membersOf, type OpenValue, pathOf } from "../formats/json-text/value.ts";
 import { fairShares } from "../hosts/hook-answers.ts";
-import type { ValueEdit } from "../json-text/edit.ts";
-import { membersOf, type OpenValue, pathOf } from "../json-text/value.ts";
 import type { LimitCheck } from "../operations/truncation-limit.ts";
 
 interface StructuredCut {

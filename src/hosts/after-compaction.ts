@@ -7,7 +7,7 @@ import { cleanValue } from "../engine/masking/placeholder.ts";
 import { fillTemplate } from "../engine/masking/template.ts";
 import type { LocaleName } from "../engine/policy/names.ts";
 import { readRegularFile } from "../files/access.ts";
-import { objectOf, objectsOf } from "../json-text/value.ts";
+import { objectOf, objectsOf } from "../formats/json-text/value.ts";
 import type { HookShell } from "./hook-answers.ts";
 
 /** Claude Code puts a longer context into a file and shows its beginning (https://code.claude.com/docs/en/hooks). */

@@ -3,8 +3,8 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
+import { objectOf } from "../formats/json-text/value.ts";
 import { exceptingLoopback, networkVariables } from "../http/network-proxy.ts";
-import { objectOf } from "../json-text/value.ts";
 import {
 	beforeDashes,
 	laidOver,

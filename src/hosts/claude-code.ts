@@ -1,8 +1,8 @@
 import path from "node:path";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { fillTemplate } from "../engine/masking/template.ts";
-import type { ValueEdit } from "../json-text/edit.ts";
-import { listOf, objectOf } from "../json-text/value.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
+import { listOf, objectOf } from "../formats/json-text/value.ts";
 import { pointClaudeCode, settingsFolderOf } from "./claude-code-address.ts";
 import { type HookContext, readToolEvent, shortenBlocks, type ToolEvent } from "./hook-answers.ts";
 import { type Host, isOurPlugin, ofProject, typedEntry, usualServer } from "./host.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { objectOf } from "../json-text/value.ts";
+import { objectOf } from "../formats/json-text/value.ts";
 import {
 	beforeDashes,
 	laidOver,

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { ValueEdit } from "../json-text/edit.ts";
-import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
 import { ownFolder, point } from "./codex-address.ts";
 import { type HookContext, readToolEvent, type ToolEvent } from "./hook-answers.ts";
 import { type Host, isOurPlugin, ofProject, usualServer } from "./host.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { JsonObject } from "../engine/conversation/json.ts";
-import { objectOf } from "../json-text/value.ts";
+import { objectOf } from "../formats/json-text/value.ts";
 import { type Address, nothingSet, optionIn, refusedLaunch, sharedUpstreams, textAt } from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing } from "./host.ts";
 import { settingsIn } from "./settings-file.ts";

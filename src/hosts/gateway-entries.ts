@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { valueAt } from "../engine/policy/errors.ts";
 import { PalimpsestError } from "../errors.ts";
-import { applySplices, type Splice } from "../json-text/edit.ts";
-import type { Span } from "../json-text/locate.ts";
-import { entryInJson, memberTwice, readSettings, spansAt, withValue } from "../json-text/settings.ts";
-import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import { applySplices, type Splice } from "../formats/json-text/edit.ts";
+import type { Span } from "../formats/json-text/locate.ts";
+import { entryInJson, memberTwice, readSettings, spansAt, withValue } from "../formats/json-text/settings.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
 import type { ServerStart, WritableHost } from "./host.ts";
 import { comparable, readToml, tomlSpans } from "./toml.ts";
 

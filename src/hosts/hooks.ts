@@ -8,8 +8,8 @@ import {
 	refusedSettings,
 	removeFromJson,
 	withoutValue,
-} from "../json-text/settings.ts";
-import { objectsOf, stringAt } from "../json-text/value.ts";
+} from "../formats/json-text/settings.ts";
+import { objectsOf, stringAt } from "../formats/json-text/value.ts";
 import { packageFile, version } from "../version.ts";
 import type { HookEntry, HookFile, HookHost, PluginHost } from "./host.ts";
 import { enteredCommand, shellArgument } from "./own-command.ts";

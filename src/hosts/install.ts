@@ -16,7 +16,7 @@ import {
 	removeFromJson,
 	settingsProblem,
 	withValue,
-} from "../json-text/settings.ts";
+} from "../formats/json-text/settings.ts";
 import { type EnteredServer, enteredServers } from "./gateway-entries.ts";
 import type { HostSurroundings, OwnPlugin, ServerHost, ServerStart, WritableHost } from "./host.ts";
 import { comparable, readToml } from "./toml.ts";

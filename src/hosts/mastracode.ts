@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { JsonObject } from "../engine/conversation/json.ts";
-import { listOf, objectOf } from "../json-text/value.ts";
+import { listOf, objectOf } from "../formats/json-text/value.ts";
 import {
 	type Address,
 	nothingSet,

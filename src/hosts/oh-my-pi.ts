@@ -1,5 +1,5 @@
 import path from "node:path";
-import { objectOf } from "../json-text/value.ts";
+import { objectOf } from "../formats/json-text/value.ts";
 import { type Address, nothingSet, optionIn, providers, sharedUpstreams, textAt, versioned } from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing } from "./host.ts";
 import { settingsIn } from "./settings-file.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { objectOf } from "../json-text/value.ts";
+import { objectOf } from "../formats/json-text/value.ts";
 import {
 	type Address,
 	nothingSet,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import type { ValueEdit } from "../json-text/edit.ts";
-import { listOf, objectOf, sha256Of, stringAt } from "../json-text/value.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
+import { listOf, objectOf, sha256Of, stringAt } from "../formats/json-text/value.ts";
 import { laidOver, nothingSet, textAt, versioned, withVersionOf } from "./base-url.ts";
 import {
 	configFolder,
@@ -96,7 +96,7 @@ export async function pointByContent(
 	{ variable: content, files }: { readonly variable: string; readonly files: readonly string[] },
 ): Promise<Pointing> {
 	const settings = await Promise.all(files.map(settingsIn));
-	const { readSettings } = await import("../json-text/settings.ts");
+	const { readSettings } = await import("../formats/json-text/settings.ts");
 	const inline = readSettings(environment[content] ?? "");
 	const bases = { anthropic: versioned.anthropic, openai: versioned.openai, google: versioned.gemini };
 	const named = Object.entries(bases).map(([name, usual]) => {

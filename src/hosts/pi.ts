@@ -1,7 +1,7 @@
 import path from "node:path";
 import { isJsonObject } from "../engine/conversation/json.ts";
-import type { ValueEdit } from "../json-text/edit.ts";
-import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
 import { nothingSet, providers, textAt, versioned, withVersionOf } from "./base-url.ts";
 import type { Host, HostSurroundings, LaunchSurroundings, Pointing } from "./host.ts";
 import { shellWord } from "./own-command.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { listOf, objectOf } from "../json-text/value.ts";
+import { listOf, objectOf } from "../formats/json-text/value.ts";
 import {
 	isOn,
 	laidOver,

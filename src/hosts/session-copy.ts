@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import { writeValues } from "../json-text/edit.ts";
-import type { TextDocument } from "../json-text/read.ts";
+import { writeValues } from "../formats/json-text/edit.ts";
+import type { TextDocument } from "../formats/json-text/read.ts";
 import type { Session } from "./host.ts";
 import { hosts } from "./hosts.ts";
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { ValueEdit } from "../json-text/edit.ts";
-import { listOf, numberAt, objectOf, stringAt } from "../json-text/value.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
+import { listOf, numberAt, objectOf, stringAt } from "../formats/json-text/value.ts";
 
 // What hosts share whose sessions are copied: the last text under a key, and the usage of the last answer.
 

@@ -51,6 +51,6 @@ export async function readJson(text: string): Promise<unknown> {
 		return JSON.parse(text);
 	} catch {
 		// With comments. The parser for those is slower, and loaded for such files only.
-		return (await import("../json-text/settings.ts")).readSettings(text);
+		return (await import("../formats/json-text/settings.ts")).readSettings(text);
 	}
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { enterJson, entryInJson, removeFromJson } from "../json-text/settings.ts";
+import { enterJson, entryInJson, removeFromJson } from "../formats/json-text/settings.ts";
 import { enteredCommand, shellArgument } from "./own-command.ts";
 
 const key = ["statusLine"];

@@ -1,7 +1,7 @@
 import { parse, TomlError } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { Span } from "../json-text/locate.ts";
-import { refusedSettings } from "../json-text/settings.ts";
+import type { Span } from "../formats/json-text/locate.ts";
+import { refusedSettings } from "../formats/json-text/settings.ts";
 
 /** Scalars as texts: numbers may be bigints, and dates are classes of the parser. */
 export function comparable(value: unknown): unknown {

@@ -7,8 +7,8 @@ import { resolvePolicy } from "../engine/policy/layers.ts";
 import { presetNames } from "../engine/policy/names.ts";
 import { presets } from "../engine/policy/presets.ts";
 import { PalimpsestError } from "../errors.ts";
+import { modelNames } from "../formats/tokens/models.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
-import { modelNames } from "../tokens/models.ts";
 import { invalidParams, largestAnswer, RequestError } from "./answer.ts";
 
 /** A resource, or a template of resources, as data and a handler, so that the binder of each era can use it. */

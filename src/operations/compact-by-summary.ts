@@ -24,7 +24,7 @@ import type { MaskPolicy, Policy } from "../engine/policy/schema.ts";
 import { locales } from "../engine/policy/wordings.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
-import { sha256Of } from "../json-text/value.ts";
+import { sha256Of } from "../formats/json-text/value.ts";
 import { summariseInParts } from "../summariser/in-parts.ts";
 import type { Summariser } from "../summariser/summariser.ts";
 import {

@@ -6,9 +6,9 @@ import { requireWholeNumber } from "../engine/policy/errors.ts";
 import type { GuardPolicy, Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { modelOfCall } from "../formats/model.ts";
-import type { TokenEstimate } from "../tokens/estimate.ts";
-import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
-import { inputTokensOf } from "../tokens/request.ts";
+import type { TokenEstimate } from "../formats/tokens/estimate.ts";
+import { contextWindowOfModel, type ModelWindow } from "../formats/tokens/models.ts";
+import { inputTokensOf } from "../formats/tokens/request.ts";
 import type { ConversationRequest } from "./conversation.ts";
 
 export interface GivenTokens {

@@ -19,6 +19,7 @@ import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall } from "../formats/model.ts";
 import { linkRecogniser, withRelinks } from "../formats/session-files.ts";
+import type { TokenEstimate } from "../formats/tokens/estimate.ts";
 import type { Log } from "../log.ts";
 import {
 	type ArchivedGroup,
@@ -29,7 +30,6 @@ import {
 	type SpellingsOf,
 } from "../restore/originals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
-import type { TokenEstimate } from "../tokens/estimate.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";
 

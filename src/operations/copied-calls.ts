@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Message } from "../engine/conversation/transcript.ts";
 import type { ReadConversation } from "../formats/detect.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
+import { objectOf, stringAt } from "../formats/json-text/value.ts";
 
 /** Later answers of models with so many characters are not the same by chance. */
 const fewCharacters = 200;

@@ -2,11 +2,11 @@ import { type CountTokens, scaleTokens } from "../engine/conversation/measure.ts
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
-import { asCountedText, objectOf } from "../json-text/value.ts";
-import { loadCounter } from "../tokens/counter.ts";
-import { type EncodingName, encodingNames } from "../tokens/encodings.ts";
-import { type CountMethod, estimateTokens, type TokenEstimate } from "../tokens/estimate.ts";
-import { requestOverhead } from "../tokens/request.ts";
+import { asCountedText, objectOf } from "../formats/json-text/value.ts";
+import { loadCounter } from "../formats/tokens/counter.ts";
+import { type EncodingName, encodingNames } from "../formats/tokens/encodings.ts";
+import { type CountMethod, estimateTokens, type TokenEstimate } from "../formats/tokens/estimate.ts";
+import { requestOverhead } from "../formats/tokens/request.ts";
 
 export interface TextCount extends CountingReport {
 	/** The best guess if the model's own tokens cannot be counted. */

@@ -9,8 +9,8 @@ import {
 	totalsOf,
 } from "../engine/conversation/plan.ts";
 import { cleanValue } from "../engine/masking/placeholder.ts";
-import { sha256 } from "../json-text/text-bytes.ts";
-import { sha256Of } from "../json-text/value.ts";
+import { sha256 } from "../formats/json-text/text-bytes.ts";
+import { sha256Of } from "../formats/json-text/value.ts";
 import type { LogEvent } from "../log.ts";
 
 /** An edit as plain JSON. Paths refer to the input. */

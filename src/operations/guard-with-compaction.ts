@@ -13,8 +13,8 @@ import {
 import type { Edit } from "../engine/conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { sha256Of } from "../formats/json-text/value.ts";
 import { modelOfCall } from "../formats/model.ts";
-import { sha256Of } from "../json-text/value.ts";
 import type { SpellingsOf } from "../restore/originals.ts";
 import { compactConversation } from "./compact.ts";
 import type {

@@ -1,5 +1,5 @@
 import { truncateOutput } from "../engine/truncation/truncate.ts";
-import { loadCounter } from "../tokens/counter.ts";
+import { loadCounter } from "../formats/tokens/counter.ts";
 import type { CountJob, CutJob } from "./large-texts.ts";
 import { textLibraries } from "./text-libraries.ts";
 

@@ -2,9 +2,9 @@ import type { Piscina } from "piscina";
 import type { Transcript } from "../engine/conversation/transcript.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import type { TruncateOutputParameters } from "../engine/truncation/draft.ts";
-import { countAhead } from "../tokens/counter.ts";
-import type { EncodingName } from "../tokens/encodings.ts";
-import { estimateTokens } from "../tokens/estimate.ts";
+import { countAhead } from "../formats/tokens/counter.ts";
+import type { EncodingName } from "../formats/tokens/encodings.ts";
+import { estimateTokens } from "../formats/tokens/estimate.ts";
 
 /** Characters of texts that take 100 ms and more to cut and to count. */
 const manyChars = 256_000;

@@ -5,7 +5,7 @@ import type { Prices } from "../engine/policy/schema.ts";
 import type { CallCosts } from "../engine/replaying/faults.ts";
 import type { PricingFigures } from "../engine/replaying/report.ts";
 import { PalimpsestError } from "../errors.ts";
-import { openCatalogue, pricesOfModel, withPricesOf } from "../tokens/model-prices.ts";
+import { openCatalogue, pricesOfModel, withPricesOf } from "../formats/tokens/model-prices.ts";
 
 /** The prices of a session. Costs are in prices of an input token of its model. */
 export interface Rates extends CallCosts {

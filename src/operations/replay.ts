@@ -24,8 +24,8 @@ import {
 import { rivalSchedule } from "../engine/replaying/rivals.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall, modelOfSession, modelOnRecord } from "../formats/model.ts";
+import { estimateTokens } from "../formats/tokens/estimate.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
-import { estimateTokens } from "../tokens/estimate.ts";
 import { knownContextWindow } from "./context-window.ts";
 import { startCopiedCalls } from "./copied-calls.ts";
 import { asSent, tokenMeter } from "./count.ts";

@@ -15,7 +15,7 @@ import type { Policy, PolicyLayer } from "../engine/policy/schema.ts";
 import { type Originals, wordings } from "../engine/policy/wordings.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
-import { sha256Of } from "../json-text/value.ts";
+import { sha256Of } from "../formats/json-text/value.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { budgetOf } from "./context-window.ts";
 import { completePlan } from "./conversation.ts";

@@ -5,7 +5,7 @@ import { type CountTokens, scaleTokens } from "../engine/conversation/measure.ts
 import { requireWholeNumber } from "../engine/policy/errors.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
-import { onCharacter } from "../json-text/text-bytes.ts";
+import { onCharacter } from "../formats/json-text/text-bytes.ts";
 import { tokenMeter } from "./count.ts";
 import { describeListing, type RecalledListing } from "./recall.ts";
 

@@ -14,8 +14,8 @@ import {
 import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } from "../engine/truncation/head-tail.ts";
 import { truncateOutput } from "../engine/truncation/truncate.ts";
 import { PalimpsestError } from "../errors.ts";
-import { applySplices } from "../json-text/edit.ts";
-import { locateValues, pathTree } from "../json-text/locate.ts";
+import { applySplices } from "../formats/json-text/edit.ts";
+import { locateValues, pathTree } from "../formats/json-text/locate.ts";
 import type { Log } from "../log.ts";
 import { type KeepsOriginals, originalsOf } from "../restore/originals.ts";
 import { placeholdersOf } from "../restore/recognise.ts";

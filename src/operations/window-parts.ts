@@ -5,7 +5,7 @@ import { addSizes, noSize, type Size, type SizeSum, startSum } from "../engine/c
 import type { Message, ToolResult, Transcript } from "../engine/conversation/transcript.ts";
 import { locateCallArguments, type PairedResult } from "../engine/conversation/turns.ts";
 import { cleanValue } from "../engine/masking/placeholder.ts";
-import { objectOf, stringAt } from "../json-text/value.ts";
+import { objectOf, stringAt } from "../formats/json-text/value.ts";
 import { type PartOfWindow, type PartShare, partsOfWindow } from "./window-words.ts";
 
 /**

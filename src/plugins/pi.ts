@@ -10,7 +10,7 @@ import { asksPerson } from "../engine/conversation/asking-tools.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { unseenAnswer } from "../engine/masking/asked.ts";
 import { PalimpsestError } from "../errors.ts";
-import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
 import { formatsOfApi } from "../proxy/host-request.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 

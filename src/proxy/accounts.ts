@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import path from "node:path";
 import { isJsonObject } from "../engine/conversation/json.ts";
-import { listOf } from "../json-text/value.ts";
+import { listOf } from "../formats/json-text/value.ts";
 
 export type Accounts = ReturnType<typeof createAccounts>;
 

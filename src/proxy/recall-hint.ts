@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { isRecallTool } from "../engine/masking/in-use.ts";
-import { listOf, objectOf, stringAt } from "../json-text/value.ts";
+import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
 
 /** The shell tools of Claude Code, Codex, opencode, Gemini CLI, pi, Copilot CLI and Cline, also without a schema. */
 const shells =

@@ -9,8 +9,8 @@ import type { Policy } from "../engine/policy/schema.ts";
 import type { Originals } from "../engine/policy/wordings.ts";
 import type { FoundMarker, FoundNotice } from "../engine/truncation/head-tail.ts";
 import { stripEscapes } from "../engine/truncation/lines.ts";
-import type { ValueEdit } from "../json-text/edit.ts";
-import { stringAt } from "../json-text/value.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
+import { stringAt } from "../formats/json-text/value.ts";
 import { editsOfPlaces, getIfThere, orderOf, type Places, parsePlaces, placesKey } from "./places.ts";
 import { cutRecogniser, findNotices, markersWithReference, placeholderReaderOf } from "./recognise.ts";
 

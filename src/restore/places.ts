@@ -3,7 +3,7 @@ import { equalsJson } from "../engine/conversation/apply.ts";
 import { parseJsonObject } from "../engine/conversation/json.ts";
 import { type Path, parseJsonPointer, valueAt } from "../engine/conversation/paths.ts";
 import { PalimpsestError } from "../errors.ts";
-import type { ValueEdit } from "../json-text/edit.ts";
+import type { ValueEdit } from "../formats/json-text/edit.ts";
 
 /** The replaced values of one result, archived if its text alone could not restore the bytes. */
 export interface Places {

@@ -5,9 +5,9 @@ import { jsonPointer, type Path } from "../engine/conversation/paths.ts";
 import { type Edit, noSize } from "../engine/conversation/plan.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { readConversation } from "../formats/detect.ts";
+import { type ValueEdit, writeValues } from "../formats/json-text/edit.ts";
+import { readTextDocument } from "../formats/json-text/read.ts";
 import { bindsReasoning } from "../formats/model.ts";
-import { type ValueEdit, writeValues } from "../json-text/edit.ts";
-import { readTextDocument } from "../json-text/read.ts";
 import { createOriginalFinder } from "./find-original.ts";
 import { type KeepsOriginals, originalsOf } from "./originals.ts";
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../engine/conversation/json.ts";
 import type { PairedResult } from "../engine/conversation/turns.ts";
 import type { Policy } from "../engine/policy/schema.ts";
-import { idAt, listOf, objectOf, objectsOf, stringAt } from "../json-text/value.ts";
+import { idAt, listOf, objectOf, objectsOf, stringAt } from "../formats/json-text/value.ts";
 import type { Remembered } from "./remembered.ts";
 import type { ResultState } from "./states.ts";
 

@@ -2,8 +2,8 @@ import { once } from "../engine/conversation/lists.ts";
 import type { Message } from "../engine/conversation/transcript.ts";
 import type { PairedResult } from "../engine/conversation/turns.ts";
 import type { Policy } from "../engine/policy/schema.ts";
-import { objectOf } from "../json-text/value.ts";
-import { reasoningBinding } from "../tokens/reasoning-binding.ts";
+import { objectOf } from "../formats/json-text/value.ts";
+import { reasoningBinding } from "../formats/tokens/reasoning-binding.ts";
 import { clearingFor, contextManagement, mayClear, uncleared } from "./clearing.ts";
 import { addClearingNote, withoutNote } from "./clearing-note.ts";
 import {

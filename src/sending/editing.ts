@@ -3,7 +3,7 @@ import { once } from "../engine/conversation/lists.ts";
 import type { Transcript } from "../engine/conversation/transcript.ts";
 import { askedCalls } from "../engine/masking/asked.ts";
 import { PalimpsestError } from "../errors.ts";
-import { sha256 } from "../json-text/text-bytes.ts";
+import { sha256 } from "../formats/json-text/text-bytes.ts";
 import { countLargeTexts, type LargeTexts } from "../operations/large-texts.ts";
 import { placeholdersOf } from "../restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";

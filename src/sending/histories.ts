@@ -6,7 +6,7 @@ import {
 	type ToolResult,
 	type Transcript,
 } from "../engine/conversation/transcript.ts";
-import type { WrittenText } from "../json-text/edit.ts";
+import type { WrittenText } from "../formats/json-text/edit.ts";
 import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 

@@ -9,8 +9,8 @@ import {
 	type Transcript,
 } from "../engine/conversation/transcript.ts";
 import { callArguments, isToolTurn, type PairedResult, pairResults } from "../engine/conversation/turns.ts";
-import { sha256 } from "../json-text/text-bytes.ts";
-import { objectOf } from "../json-text/value.ts";
+import { sha256 } from "../formats/json-text/text-bytes.ts";
+import { objectOf } from "../formats/json-text/value.ts";
 
 /** An id that a provider made at random, such as `toolu_01A09q90qw90lq917835lq9`; `call_1` may be in any conversation. */
 const distinctId = /^[\w-]{16,}$/;

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { ToolResult } from "../engine/conversation/transcript.ts";
-import { listOf, stringAt } from "../json-text/value.ts";
+import { listOf, stringAt } from "../formats/json-text/value.ts";
 import { decodedChars, decodeValues, encodeValues, type ResultState } from "./states.ts";
 
 /** The notes that a request adds. */

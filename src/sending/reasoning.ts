@@ -1,7 +1,7 @@
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { jsonPointer, type Path, valueAt } from "../engine/conversation/paths.ts";
 import type { Transcript } from "../engine/conversation/transcript.ts";
-import { objectOf } from "../json-text/value.ts";
+import { objectOf } from "../formats/json-text/value.ts";
 import { blockKey, messageKey } from "./identity.ts";
 import type { Remembered } from "./remembered.ts";
 

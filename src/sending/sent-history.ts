@@ -13,11 +13,11 @@ import { clearedText } from "../engine/masking/placeholder.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { wordings } from "../engine/policy/wordings.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
+import { contextWindowOfModel } from "../formats/tokens/models.ts";
+import { reasoningBinding } from "../formats/tokens/reasoning-binding.ts";
 import { tokenMeter } from "../operations/count.ts";
 import { archivingOf } from "../restore/originals.ts";
 import { placeholdersOf, shortenedRef } from "../restore/recognise.ts";
-import { contextWindowOfModel } from "../tokens/models.ts";
-import { reasoningBinding } from "../tokens/reasoning-binding.ts";
 import type { Originals } from "./archiving.ts";
 import { charsSent, isGone, type PlacedValue, type ResultState, valueEdits } from "./states.ts";
 

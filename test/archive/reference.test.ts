@@ -10,7 +10,7 @@ import {
 	refPattern,
 	tidyRef,
 } from "../../src/archive/reference.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const hashes = Array.from({ length: 2000 }, (_, index) => sha256(`original ${index}`));

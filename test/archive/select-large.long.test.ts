@@ -3,7 +3,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import type { PartRequest } from "../../src/archive/part.ts";
 import { selectPart } from "../../src/archive/select.ts";
 import type { CountTokens } from "../../src/engine/conversation/measure.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const lines = 1_000_000;

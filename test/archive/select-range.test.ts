@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { PartRequest, SelectedPart } from "../../src/archive/part.ts";
 import { selectPart } from "../../src/archive/select.ts";
 import type { CountTokens } from "../../src/engine/conversation/measure.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { anyText, wordyText } from "./texts.ts";
 
 let countTokens: CountTokens = () => 0;

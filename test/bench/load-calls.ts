@@ -1,5 +1,5 @@
+import type { unsafeIntegers as UnsafeIntegers } from "../../src/formats/json-text/value.ts";
 import type * as Library from "../../src/index.ts";
-import type { unsafeIntegers as UnsafeIntegers } from "../../src/json-text/value.ts";
 import { importBuilt } from "./import-built.ts";
 import { callOf } from "./load-client.ts";
 

@@ -1,5 +1,5 @@
-import type * as CountPieces from "../../src/tokens/count-pieces.ts";
-import type { loadCounter as LoadCounter } from "../../src/tokens/counter.ts";
+import type * as CountPieces from "../../src/formats/tokens/count-pieces.ts";
+import type { loadCounter as LoadCounter } from "../../src/formats/tokens/counter.ts";
 import { importBuilt } from "./import-built.ts";
 
 /** The product's counter of o200k_base. */

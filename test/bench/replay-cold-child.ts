@@ -1,4 +1,4 @@
-import type { loadCounter as LoadCounter } from "../../src/tokens/counter.ts";
+import type { loadCounter as LoadCounter } from "../../src/formats/tokens/counter.ts";
 import { importBuilt } from "./import-built.ts";
 import { loadReplay } from "./load-replay.ts";
 import { loadReplaySource, type ReplaySource } from "./replay-conversations.ts";

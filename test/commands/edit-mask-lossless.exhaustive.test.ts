@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { decodeText } from "../../src/files/access.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { invertEdits, writeEdits } from "../../src/json-text/edit.ts";
-import { readTextDocument } from "../../src/json-text/read.ts";
+import { invertEdits, writeEdits } from "../../src/formats/json-text/edit.ts";
+import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { expectedText } from "../json-text/chosen-edits.ts";
-import { placedEdits, placedText } from "../json-text/placed-text.ts";
+import { expectedText } from "../formats/json-text/chosen-edits.ts";
+import { placedEdits, placedText } from "../formats/json-text/placed-text.ts";
 import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { chosenConversations, conversationsFolder } from "../support/real-conversations.ts";
 import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-vi.mock(import("../../src/tokens/counter.ts"), async (importOriginal) => {
+vi.mock(import("../../src/formats/tokens/counter.ts"), async (importOriginal) => {
 	const { rememberCounts } = await import("../support/remembered-counter.ts");
 	return rememberCounts(importOriginal);
 });

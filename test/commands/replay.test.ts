@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { resultContents } from "../support/raw-conversation.ts";

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
-import { readTextDocument } from "../../src/json-text/read.ts";
+import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

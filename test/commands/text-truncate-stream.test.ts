@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { feedCli } from "../support/feed-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

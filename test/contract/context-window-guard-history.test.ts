@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { type GuardRequest, guardConversation } from "../../src/operations/guard.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicyText, resolvePolicy } from "../../src/engine/policy/layers.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

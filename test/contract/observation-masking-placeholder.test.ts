@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";

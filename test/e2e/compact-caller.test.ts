@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { splitFrames } from "../../src/engine/compaction/summary.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { type JsonMessage, openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { refOfHash } from "../../src/archive/reference.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

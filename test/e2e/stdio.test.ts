@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { version } from "../../src/version.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { applyRecords } from "../support/promise-checker.ts";

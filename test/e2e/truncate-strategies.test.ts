@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { truncationStrategies } from "../../src/engine/policy/names.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { answerText, stdioSession } from "../support/stdio-session.ts";
 import { recallSession, structured } from "./recall-session.ts";
 

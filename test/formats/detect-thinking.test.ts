@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { jsonPointer, valueAt } from "../../src/engine/conversation/paths.ts";
 import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
+import { applyEdits, invertEdits } from "../../src/formats/json-text/edit.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

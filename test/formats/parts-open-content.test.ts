@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
+import { spellingsOf, writeEdits } from "../../src/formats/json-text/edit.ts";
+import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { readJsonTexts } from "../../src/formats/parts.ts";
-import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
-import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { restoreConversation, restoreText } from "../../src/restore/restore.ts";

@@ -1,11 +1,11 @@
 import { parse, stringify } from "smol-toml";
 import { parsePolicyText, resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { policySchema } from "../../src/engine/policy/schema.ts";
+import { readSettings } from "../../src/formats/json-text/settings.ts";
 import { hookTarget, withHook, withoutHook } from "../../src/hosts/hooks.ts";
 import { hookHosts, serverHosts } from "../../src/hosts/hosts.ts";
 import { enterServer, isWritable, removeServer } from "../../src/hosts/install.ts";
 import { serverStart } from "../../src/hosts/own-command.ts";
-import { readSettings } from "../../src/json-text/settings.ts";
 import { drawChanges, drawTextChanges, oddNumbers, oddTexts } from "./mutations.ts";
 import { require, requireSame, settle } from "./oracles.ts";
 import { chance, listOf, pick, type Random, type Target } from "./target.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
+import { readSettings } from "../../src/formats/json-text/settings.ts";
 import { enteredServers, unwrapServer, wrapServer } from "../../src/hosts/gateway-entries.ts";
 import type { WritableHost } from "../../src/hosts/host.ts";
 import { serverHosts } from "../../src/hosts/hosts.ts";
-import { readSettings } from "../../src/json-text/settings.ts";
 
 const hostNamed = (name: string) => serverHosts.find((host) => host.name === name) as WritableHost;
 const [desktop, codex, opencode] = [hostNamed("claude-desktop"), hostNamed("codex"), hostNamed("opencode")];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isJsonObject } from "../../src/engine/conversation/json.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { copySession } from "../../src/hosts/session-copy.ts";
-import { readTextDocument } from "../../src/json-text/read.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 
 const old = "11111111-1111-4111-8111-111111111111";

@@ -2,8 +2,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { presetNames } from "../../src/engine/policy/names.ts";
+import { modelNames } from "../../src/formats/tokens/models.ts";
 import { createServer } from "../../src/mcp/server.ts";
-import { modelNames } from "../../src/tokens/models.ts";
 import { stubPolicySource } from "./http/harness.ts";
 
 const client = new Client({ name: "test", version: "1.0.0" });

@@ -4,13 +4,13 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { policyJsonSchema } from "../../src/engine/policy/check.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { toolError } from "../../src/mcp/answer.ts";
 import { toolDefinition } from "../../src/mcp/offer.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { pureTool, type Tool } from "../../src/mcp/tool.ts";
 import { tools, toolsNamed } from "../../src/mcp/tools.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { secret } from "../support/agent-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";
 

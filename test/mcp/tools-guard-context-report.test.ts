@@ -1,13 +1,13 @@
 import { expect, it, vi } from "vitest";
 import type { CountTokens } from "../../src/engine/conversation/measure.ts";
+import type { EncodingName } from "../../src/formats/tokens/encodings.ts";
 import { reportContext } from "../../src/operations/report.ts";
-import type { EncodingName } from "../../src/tokens/encodings.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 
 // The tests of `operations` share their modules, so a module can be replaced only here.
 const counted = vi.hoisted(() => ({ characters: 0 }));
 
-vi.mock("../../src/tokens/counter.ts", async (importOriginal) => {
+vi.mock("../../src/formats/tokens/counter.ts", async (importOriginal) => {
 	const { loadCounter } = await importOriginal<{ loadCounter: (name: EncodingName) => Promise<CountTokens> }>();
 	return {
 		loadCounter: async (name: EncodingName): Promise<CountTokens> => {

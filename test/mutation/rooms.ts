@@ -14,13 +14,16 @@ export interface Room {
 }
 
 export const rooms: readonly Room[] = [
-	{ name: "conversation", elsewhere: ["contract/observation-masking-", "compaction/rewrite-edits-verified"] },
 	{
-		name: "masking",
+		name: "engine/conversation",
+		elsewhere: ["contract/observation-masking-", "engine/compaction/rewrite-edits-verified"],
+	},
+	{
+		name: "engine/masking",
 		elsewhere: ["contract/observation-masking-", "contract/preset-tool-result-hiding", "properties/replay"],
 	},
 	{
-		name: "guarding",
+		name: "engine/guarding",
 		elsewhere: [
 			"contract/context-window-guard-",
 			"contract/preset-context-",
@@ -29,17 +32,17 @@ export const rooms: readonly Room[] = [
 		],
 	},
 	{
-		name: "truncation",
+		name: "engine/truncation",
 		elsewhere: ["contract/context-window-guard-truncation", "contract/robustness-large", "properties/truncate."],
 	},
 	{
-		name: "compaction",
+		name: "engine/compaction",
 		elsewhere: ["contract/compaction-strategies-built-in", "operations/compact"],
 	},
-	{ name: "replaying" },
-	{ name: "json-text", without: ["value-deep"] },
+	{ name: "engine/replaying" },
+	{ name: "formats/json-text", without: ["value-deep"] },
 	{
-		name: "tokens",
+		name: "formats/tokens",
 		without: ["counter-known-differences", "counter-load-on-first-use", "models-catalogue", "request-example-whole"],
 	},
 	{

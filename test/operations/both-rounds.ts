@@ -4,7 +4,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
 import { builtInStrategies } from "../../src/engine/policy/names.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
-import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
+import { applyEdits, invertEdits } from "../../src/formats/json-text/edit.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
 import type { SpellingsOf } from "../../src/restore/originals.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";

@@ -4,7 +4,7 @@ import type { Edit } from "../../src/engine/conversation/plan.ts";
 import type { Message } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import type { LocatedMessages } from "../../src/formats/format.ts";
-import { readTextDocument } from "../../src/json-text/read.ts";
+import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { applyAndVerify } from "../../src/operations/conversation.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

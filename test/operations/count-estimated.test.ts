@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
+import { modelFamilies } from "../../src/formats/tokens/models.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
-import { modelFamilies } from "../../src/tokens/models.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

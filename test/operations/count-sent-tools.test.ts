@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const countTokens = await loadCounter("o200k_base");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { brokenPromises } from "../support/promise-checker.ts";

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
 import { wordings } from "../../src/engine/policy/wordings.ts";
 import { truncateOutput } from "../../src/engine/truncation/truncate.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { countLargeTexts, type openLargeTexts as OpenLargeTexts } from "../../src/operations/large-texts.ts";
 import { textLibraries } from "../../src/operations/text-libraries.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { bundleModules } from "../support/bundle-modules.ts";
 import { policyOf } from "../support/policy-of.ts";
 

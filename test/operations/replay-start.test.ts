@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import type { PolicyFigures } from "../../src/engine/replaying/report.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
+import { estimateTokens } from "../../src/formats/tokens/estimate.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
-import { estimateTokens } from "../../src/tokens/estimate.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { turnsOf } from "../support/replay-history.ts";

@@ -1,8 +1,8 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import { cleanValue } from "../../src/engine/masking/placeholder.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { reportContext } from "../../src/operations/report.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

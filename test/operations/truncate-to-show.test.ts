@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { type TruncateOutcome, truncateText, truncateToShow } from "../../src/operations/truncate.ts";
 import {
 	bytesToHold,
@@ -9,7 +10,6 @@ import {
 	limitCheck,
 	nameOfLimit,
 } from "../../src/operations/truncation-limit.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const countTokens = await loadCounter("o200k_base");

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { conversations, maskSettings } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

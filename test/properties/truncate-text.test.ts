@@ -3,8 +3,8 @@ import { afterAll, expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { localeNames, truncationStrategies } from "../../src/engine/policy/names.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { isJson } from "../support/is-json.ts";
 import { policyOf } from "../support/policy-of.ts";
 

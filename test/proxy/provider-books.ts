@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
+import { tiktoken } from "../formats/tokens/reference.ts";
 import { awsFrame } from "../support/stand-in-cloud.ts";
-import { tiktoken } from "../tokens/reference.ts";
 import { requestOf, type SessionApi, type Turn, textsIn } from "./sessions.ts";
 import type { Received, Sent } from "./upstream.ts";
 

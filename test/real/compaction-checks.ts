@@ -3,7 +3,7 @@ import type { Transcript } from "../../src/engine/conversation/transcript.ts";
 import { pairResults } from "../../src/engine/conversation/turns.ts";
 import type { Policy } from "../../src/engine/policy/schema.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import type { PortableEdit } from "../../src/json-text/edit.ts";
+import type { PortableEdit } from "../../src/formats/json-text/edit.ts";
 import type { CompactOutcome } from "../../src/operations/compaction-request.ts";
 import { added, looseEnds } from "../support/loose-ends.ts";
 import { brokenPromises } from "../support/promise-checker.ts";

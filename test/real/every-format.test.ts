@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { readTextDocument } from "../../src/json-text/read.ts";
+import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { atLeast } from "../support/breadth.ts";

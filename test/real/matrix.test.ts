@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
 import { atLeast } from "../support/breadth.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { droppableGroups } from "../support/droppable.ts";
@@ -12,7 +12,7 @@ import { brokenPromises } from "../support/promise-checker.ts";
 import { type RealConversation, realConversations } from "../support/real-conversations.ts";
 import type { FormatName } from "../support/script.ts";
 
-vi.mock(import("../../src/tokens/counter.ts"), async (importOriginal) => {
+vi.mock(import("../../src/formats/tokens/counter.ts"), async (importOriginal) => {
 	const { rememberCounts } = await import("../support/remembered-counter.ts");
 	return rememberCounts(importOriginal);
 });

@@ -5,7 +5,7 @@ import { locales } from "../../src/engine/policy/wordings.ts";
 import { truncateHeadTail } from "../../src/engine/truncation/head-tail.ts";
 import { truncateOutput } from "../../src/engine/truncation/truncate.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { loadCounter } from "../../src/tokens/counter.ts";
+import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import {
 	clairvoyantBound,
 	countKept,

@@ -1,4 +1,4 @@
-import type * as Counter from "../../src/tokens/counter.ts";
+import type * as Counter from "../../src/formats/tokens/counter.ts";
 
 /**
  * The real counter with a memory of texts, for tests that measure the same conversation many times. Use it as

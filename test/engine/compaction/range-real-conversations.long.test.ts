@@ -5,7 +5,7 @@ import { lostIdentifiers, textsOfMessages } from "../../../src/engine/compaction
 import { writeHandoverPrompt } from "../../../src/engine/compaction/prompt.ts";
 import { pickRange, renderRange } from "../../../src/engine/compaction/range.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
-import { loadCounter } from "../../../src/tokens/counter.ts";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { atLeast } from "../../support/breadth.ts";
 import { deepFreeze } from "../../support/deep-freeze.ts";
 import { chosenFiles, hasRealData, realDataFolder } from "../../support/real-conversations.ts";

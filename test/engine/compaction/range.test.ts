@@ -9,7 +9,7 @@ import {
 } from "../../../src/engine/compaction/range.ts";
 import type { Message, Transcript } from "../../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
-import { loadCounter } from "../../../src/tokens/counter.ts";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { conversations } from "../../support/conversation-arbitrary.ts";
 import { messageOf, resultOf, transcriptFrom, transcriptOf } from "../../support/transcripts.ts";
 import { checkRange } from "./range-checks.ts";

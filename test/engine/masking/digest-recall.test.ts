@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { resultText, type Transcript } from "../../../src/engine/conversation/transcript.ts";
 import { pairResults, toolTurns } from "../../../src/engine/conversation/turns.ts";
 import { findIdentifiers } from "../../../src/engine/masking/identifiers.ts";
-import { loadCounter } from "../../../src/tokens/counter.ts";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { realTranscripts } from "../../real/real-transcripts.ts";
 import { hasRealData } from "../../support/real-conversations.ts";
 import { digestsOf } from "./digests.ts";

@@ -4,8 +4,8 @@ import { placeholderReader, writePlaceholder } from "../../../src/engine/masking
 import { localeNames } from "../../../src/engine/policy/names.ts";
 import type { Policy } from "../../../src/engine/policy/schema.ts";
 import { type Originals, wordings } from "../../../src/engine/policy/wordings.ts";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { placeholderReaderOf } from "../../../src/restore/recognise.ts";
-import { loadCounter } from "../../../src/tokens/counter.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { digestOf } from "./digests.ts";
 

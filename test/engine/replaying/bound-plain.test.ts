@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ReplayHistory } from "../../../src/engine/masking/history.ts";
 import { leastBills } from "../../../src/engine/replaying/bound.ts";
 import { meterFaults } from "../../../src/engine/replaying/faults.ts";
-import { createDraw } from "../../tokens/random-text.ts";
+import { createDraw } from "../../formats/tokens/random-text.ts";
 import { answer, type PlainMessage, plainHistory, tool, user } from "./plain-history.ts";
 
 const prices = { read: 0.1, write: 1.25, output: 0.5, fault: 1 };

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
-import { loadCounter } from "../../../src/tokens/counter.ts";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { cleanEnvironment, scratchFolder } from "../../support/scratch-folder.ts";
 import { shorten } from "./shorten.ts";
 

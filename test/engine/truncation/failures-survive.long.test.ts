@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { textLibraries } from "../../../src/operations/text-libraries.ts";
-import { loadCounter } from "../../../src/tokens/counter.ts";
 import { shorten, shortenPieces } from "./shorten.ts";
 
 const lineCount = 3_000;

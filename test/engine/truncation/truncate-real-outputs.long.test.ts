@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
-import { loadCounter } from "../../../src/tokens/counter.ts";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { atLeast, isWhole } from "../../support/breadth.ts";
 import { chosenFiles, hasRealData, realDataFolder } from "../../support/real-conversations.ts";
 import { findKept, shorten, strategies } from "./shorten.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pairResults } from "../../../src/engine/conversation/turns.ts";
-import { applyEdits, invertEdits } from "../../../src/json-text/edit.ts";
+import { applyEdits, invertEdits } from "../../../src/formats/json-text/edit.ts";
 import { guardConversation } from "../../../src/operations/guard.ts";
 import { maskConversation } from "../../../src/operations/mask.ts";
 import { policyOf } from "../../support/policy-of.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyEdits, invertEdits } from "../../../src/json-text/edit.ts";
+import { applyEdits, invertEdits } from "../../../src/formats/json-text/edit.ts";
 import { guardConversation } from "../../../src/operations/guard.ts";
 import { maskConversation } from "../../../src/operations/mask.ts";
 import { pngOf } from "../../support/media-samples.ts";
