@@ -12,7 +12,7 @@ import { tokenMeter } from "../src/operations/count.ts";
 import type { ArrivalLimit } from "../src/operations/cut-on-arrival.ts";
 import { startArrivals } from "../src/operations/replay-arrival.ts";
 import { ratesOfPrices } from "../src/operations/replay-rates.ts";
-import { placeholdersOf } from "../src/restore/recognise.ts";
+import { placeholdersOf } from "../src/storage/restore/recognise.ts";
 import { chooseWithout, leftOut, type Setting } from "./left-out.ts";
 
 const reads = [0.1, 0.05, 0.025];

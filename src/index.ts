@@ -1,5 +1,3 @@
-export type { Archive, ArchiveStats, Found, Listing, Original, Read, Retention, Sweep } from "./archive/archive.ts";
-export type { ArchiveOptions } from "./archive/open.ts";
 export type {
 	CompactionContext,
 	CompactionStrategy,
@@ -39,6 +37,17 @@ export type { EditRecord } from "./operations/edit-record.ts";
 export type { GuardWithCompactionReport as GuardReport } from "./operations/guard-with-compaction.ts";
 export type { MaskReport } from "./operations/mask.ts";
 export type { TruncateReport } from "./operations/truncate.ts";
-export type { RestoreReport } from "./restore/restore.ts";
+export type {
+	Archive,
+	ArchiveStats,
+	Found,
+	Listing,
+	Original,
+	Read,
+	Retention,
+	Sweep,
+} from "./storage/archive/archive.ts";
+export type { ArchiveOptions } from "./storage/archive/open.ts";
+export type { RestoreReport } from "./storage/restore/restore.ts";
 export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summariser/endpoint.ts";
 export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./summariser/summariser.ts";

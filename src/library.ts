@@ -1,5 +1,3 @@
-import type { Archive } from "./archive/archive.ts";
-import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
 import { languageOfReader } from "./config/reader.ts";
 import type { CompactionStrategy } from "./engine/compaction/strategy.ts";
 import { isPlainJson, NotJsonError, requireJson } from "./engine/conversation/json.ts";
@@ -34,7 +32,9 @@ import { type GuardWithCompactionReport, guardWithCompaction } from "./operation
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import type { CutOptions } from "./operations/truncation-limit.ts";
-import { type RestoreReport, restoreConversation } from "./restore/restore.ts";
+import type { Archive } from "./storage/archive/archive.ts";
+import { type ArchiveOptions, openArchive as open } from "./storage/archive/open.ts";
+import { type RestoreReport, restoreConversation } from "./storage/restore/restore.ts";
 import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 
 export interface CallOptions {

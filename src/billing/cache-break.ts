@@ -1,6 +1,6 @@
 import { stepFactors } from "../engine/masking/price-steps.ts";
-import { modelName } from "../figures/line.ts";
 import { whole } from "../operations/window-words.ts";
+import { modelName } from "../storage/figures/line.ts";
 import { headChange } from "./head-change.ts";
 import type { RequestHead, RequestSettings } from "./request-head.ts";
 import type { CacheTerms } from "./terms.ts";

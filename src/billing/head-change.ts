@@ -1,5 +1,5 @@
-import { modelName } from "../figures/line.ts";
 import { whole } from "../operations/window-words.ts";
+import { modelName } from "../storage/figures/line.ts";
 import type { HeadTool, RequestHead } from "./request-head.ts";
 
 export interface HeadChange {

@@ -2,10 +2,10 @@ import { once } from "../engine/conversation/lists.ts";
 import { type CallUsage, resultCharacters, type Transcript } from "../engine/conversation/transcript.ts";
 import { type Pause, pausesOf } from "../engine/masking/cache-time.ts";
 import { stepFactors } from "../engine/masking/price-steps.ts";
-import { modelName } from "../figures/line.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { pricesOfModel } from "../formats/tokens/model-prices.ts";
 import { whole } from "../operations/window-words.ts";
+import { modelName } from "../storage/figures/line.ts";
 import { type BreakCause, leavesReasoningOut } from "./cache-break.ts";
 import { type SessionEvent, sessionEvents } from "./session-events.ts";
 

@@ -1,7 +1,4 @@
-import type { Archive, Listing } from "../archive/archive.ts";
-import type { PartRequest } from "../archive/part.ts";
 import { PalimpsestError } from "../errors.ts";
-import { decodeText } from "../files/access.ts";
 import { encodeText } from "../formats/json-text/text-bytes.ts";
 import { ownCommandLine, shellWord } from "../hosts/own-command.ts";
 import {
@@ -12,7 +9,10 @@ import {
 	recallOriginal,
 } from "../operations/recall.ts";
 import { searchOriginals, writeSearch } from "../operations/search-originals.ts";
-import { restoreText } from "../restore/restore.ts";
+import type { Archive, Listing } from "../storage/archive/archive.ts";
+import type { PartRequest } from "../storage/archive/part.ts";
+import { decodeText } from "../storage/files/access.ts";
+import { restoreText } from "../storage/restore/restore.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,

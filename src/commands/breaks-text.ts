@@ -1,7 +1,7 @@
 import { adviceOn } from "../billing/break-advice.ts";
-import type { BreakSums } from "../figures/break-sums.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { whole } from "../operations/window-words.ts";
+import type { BreakSums } from "../storage/figures/break-sums.ts";
 import { shownName } from "./input-output.ts";
 
 /** Lines of advice on the breaks of a cause: one for each MCP server whose tools changed, at most three. */

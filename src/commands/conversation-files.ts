@@ -2,8 +2,8 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import { fileProblem, isResultName } from "../files/access.ts";
-import { unpackedName } from "../files/packed.ts";
+import { fileProblem, isResultName } from "../storage/files/access.ts";
+import { unpackedName } from "../storage/files/packed.ts";
 import { withProgress } from "./progress.ts";
 
 interface FoundFile {

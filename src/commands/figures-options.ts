@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { groupings } from "../figures/sums.ts";
+import { groupings } from "../storage/figures/sums.ts";
 import { aboveZero } from "./usage.ts";
 
 /** For a command that keeps figures. */

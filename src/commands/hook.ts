@@ -103,7 +103,7 @@ async function keepFigure(
 	{ policy: { figures: keep } }: HookShell,
 	{ before, after }: { readonly before: number; readonly after: number },
 ): Promise<void> {
-	const { openFigures } = await import("../figures/store.ts");
+	const { openFigures } = await import("../storage/figures/store.ts");
 	const kept = openFigures({ keep, program, projectFolder: process.cwd() });
 	kept.add({ kind: "result", by: "hook", chars_before: before, chars_after: after });
 }
@@ -133,8 +133,8 @@ async function openShell(
 ): Promise<HookShell> {
 	const [{ hookPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
 		import("../hosts/shorten-result.ts"),
-		import("../archive/open.ts"),
-		import("../archive/open.ts"),
+		import("../storage/archive/open.ts"),
+		import("../storage/archive/open.ts"),
 	]);
 	const warn = (line: string) => void process.stderr.write(`palimpsest: ${line}\n`);
 	const named = { policyFile: asText(policy), locale: asText(locale), host, warn };

@@ -2,16 +2,12 @@ import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
-import type { Archive } from "../archive/archive.ts";
-import { archiveLocation, nameForPrograms, openArchiveOfPolicy, saveCredentials } from "../archive/open.ts";
 import { type Config, type ConfigSources, ignoredWarning, loadConfig } from "../config/config.ts";
 import { compactJson } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import { logLevels } from "../engine/policy/names.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError, withoutControls, withoutCredentials } from "../errors.ts";
-import { decodeText, readRegularFile } from "../files/access.ts";
-import { unpack } from "../files/packed.ts";
 import { editedPieces, spellingsOf } from "../formats/json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../formats/json-text/read.ts";
 import { namingRescue, salvageRecords } from "../formats/json-text/salvage.ts";
@@ -21,6 +17,10 @@ import { ownCommandAnywhere, shellArgument } from "../hosts/own-command.ts";
 import type { Log, LogLevel } from "../log.ts";
 import type { Outcome } from "../operations/conversation.ts";
 import type { MaskRequest } from "../operations/mask.ts";
+import type { Archive } from "../storage/archive/archive.ts";
+import { archiveLocation, nameForPrograms, openArchiveOfPolicy, saveCredentials } from "../storage/archive/open.ts";
+import { decodeText, readRegularFile } from "../storage/files/access.ts";
+import { unpack } from "../storage/files/packed.ts";
 import type { SummaryProgress } from "../summariser/summariser.ts";
 
 export interface CommonOptions {

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { structuredPatch } from "diff";
-import { archivePlace, nameForPrograms } from "../archive/open.ts";
 import { presetNames } from "../engine/policy/names.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
@@ -22,6 +21,7 @@ import {
 } from "../hosts/install.ts";
 import { enteredCommand, isCheckout, serverStart } from "../hosts/own-command.ts";
 import { withoutStatusLine, withStatusLine } from "../hosts/status-line.ts";
+import { archivePlace, nameForPrograms } from "../storage/archive/open.ts";
 import { saveAddressOf, say, show, shownName } from "./input-output.ts";
 import { type GatewayOption, withGateways, withoutGateways } from "./install-gateway.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";

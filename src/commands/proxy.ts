@@ -1,14 +1,11 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Archive } from "../archive/archive.ts";
-import { archiveLocation, probeArchive } from "../archive/open.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { quote } from "../engine/policy/errors.ts";
 import { logLevels } from "../engine/policy/names.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
-import { openFigures } from "../figures/store.ts";
 import { anyProgram } from "../hosts/any-program.ts";
 import type { LaunchedProgram } from "../hosts/host.ts";
 import { launchedPrograms } from "../hosts/hosts.ts";
@@ -24,6 +21,9 @@ import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from 
 import { addRunning, removeRunning } from "../proxy/running.ts";
 import { startProxy } from "../proxy/server.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
+import type { Archive } from "../storage/archive/archive.ts";
+import { archiveLocation, probeArchive } from "../storage/archive/open.ts";
+import { openFigures } from "../storage/figures/store.ts";
 import { type BehindProxy, pointingOf, startBehind } from "./behind-proxy.ts";
 import {
 	type ArchiveCommandOptions,

@@ -1,14 +1,14 @@
 import { type RecordedBreak, recordedBreaks } from "../billing/recorded-breaks.ts";
 import type { CallUsage } from "../engine/conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
-import { sumBreaks } from "../figures/break-sums.ts";
-import { readFigures } from "../figures/store.ts";
 import { readConversation } from "../formats/detect.ts";
 import { modelOnRecord } from "../formats/model.ts";
 import { startCopiedCalls } from "../operations/copied-calls.ts";
 import { ratesOfSession } from "../operations/replay-rates.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { whole } from "../operations/window-words.ts";
+import { sumBreaks } from "../storage/figures/break-sums.ts";
+import { readFigures } from "../storage/figures/store.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { addFiles, leftOutText } from "./conversation-files.ts";
 import {

@@ -1,8 +1,8 @@
-import { archiveLocation } from "../archive/open.ts";
 import { PalimpsestError } from "../errors.ts";
-import { fileProblem, writeNewFile } from "../files/access.ts";
 import { reportContext } from "../operations/report.ts";
 import { contextText, styleOfStream } from "../operations/report-text.ts";
+import { archiveLocation } from "../storage/archive/open.ts";
+import { fileProblem, writeNewFile } from "../storage/files/access.ts";
 import {
 	type CommonOptions,
 	commandConfig,

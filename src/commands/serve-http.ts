@@ -1,5 +1,4 @@
 import { isIPv6 } from "node:net";
-import { type ArchiveLocation, createPrincipalArchives, probeArchive } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../http/address.ts";
@@ -8,6 +7,7 @@ import { createAuthentication } from "../mcp/http/authenticate.ts";
 import { createMetrics, createReadiness, type MetricsService, serveMetrics } from "../mcp/http/monitoring.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
+import { type ArchiveLocation, createPrincipalArchives, probeArchive } from "../storage/archive/open.ts";
 import { untilSignal } from "./processes.ts";
 
 export interface HttpServeOptions {

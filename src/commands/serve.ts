@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { archiveLocation, createArchiveSource } from "../archive/open.ts";
 import { createCompactionSource } from "../config/compaction.ts";
 import { createPolicySource } from "../config/config.ts";
 import { quote } from "../engine/policy/errors.ts";
@@ -10,6 +9,7 @@ import { captureStandardError, createOperatorLog, type LogLevel } from "../log.t
 import { serveStdio } from "../mcp/stdio.ts";
 import { toolsNamed } from "../mcp/tools.ts";
 import { listRunning } from "../proxy/running.ts";
+import { archiveLocation, createArchiveSource } from "../storage/archive/open.ts";
 import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./input-output.ts";
 import type { HttpServeOptions } from "./serve-http.ts";
 import { listOfNames, refuseUsage } from "./usage.ts";

@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { continuousPolicy } from "../config/config.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
-import { decodeText, fileProblem, readRegularFile, writeNewFile } from "../files/access.ts";
 import { readConversation } from "../formats/detect.ts";
 import type { Format } from "../formats/format.ts";
 import { writeEdits } from "../formats/json-text/edit.ts";
@@ -14,6 +13,7 @@ import { countingWords } from "../operations/count.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";
 import { rescueConversation } from "../operations/rescue.ts";
+import { decodeText, fileProblem, readRegularFile, writeNewFile } from "../storage/files/access.ts";
 import {
 	type ArchiveCommandOptions,
 	commandConfig,

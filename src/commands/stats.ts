@@ -1,9 +1,9 @@
-import { sumBreaks } from "../figures/break-sums.ts";
-import type { BreakLine } from "../figures/line.ts";
-import { readFigures } from "../figures/store.ts";
-import { type FigureSums, type Grouping, type Statistics, startSums } from "../figures/sums.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { counted, whole } from "../operations/window-words.ts";
+import { sumBreaks } from "../storage/figures/break-sums.ts";
+import type { BreakLine } from "../storage/figures/line.ts";
+import { readFigures } from "../storage/figures/store.ts";
+import { type FigureSums, type Grouping, type Statistics, startSums } from "../storage/figures/sums.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
 import { leftOutText } from "./conversation-files.ts";
 import { printJson, say, show, shownName } from "./input-output.ts";

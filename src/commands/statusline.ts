@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { isJsonObject } from "../engine/conversation/json.ts";
-import { readFigures } from "../figures/store.ts";
 import { pricesInTable } from "../formats/tokens/price-table.ts";
+import { readFigures } from "../storage/figures/store.ts";
 
 // Claude Code draws the line after each answer, so this file loads little: no schema, no tokenizer, no catalogue.
 

@@ -7,8 +7,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import type { Policy, TruncatePolicy } from "../engine/policy/schema.ts";
-import { unpackedName } from "../files/packed.ts";
-import { decodeOutput } from "../files/text-encoding.ts";
 import type { EncodingName } from "../formats/tokens/encodings.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import { countingWords, countText } from "../operations/count.ts";
@@ -20,6 +18,8 @@ import {
 	limitTooSmall,
 	nameOfLimit,
 } from "../operations/truncation-limit.ts";
+import { unpackedName } from "../storage/files/packed.ts";
+import { decodeOutput } from "../storage/files/text-encoding.ts";
 import {
 	type ArchiveCommandOptions,
 	archiveVariables,

@@ -5,8 +5,8 @@ import path from "node:path";
 import { z } from "zod";
 import { outcomes, type TrialRun } from "../engine/trials/run.ts";
 import { PalimpsestError } from "../errors.ts";
-import { fileProblem } from "../files/access.ts";
-import { stateFolder } from "../files/state-folder.ts";
+import { fileProblem } from "../storage/files/access.ts";
+import { stateFolder } from "../storage/files/state-folder.ts";
 
 const count = z.number().nonnegative();
 

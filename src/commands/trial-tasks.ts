@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { NotRun } from "../engine/trials/report.ts";
 import { PalimpsestError } from "../errors.ts";
-import { undefinedIfAbsent } from "../files/disk.ts";
+import { undefinedIfAbsent } from "../storage/files/disk.ts";
 import { endInTime, exitCodeOfEnd, startOf } from "./processes.ts";
 
 /** A folder with `prompt.md` and an executable `check`; `tree/` and an executable `setup` make the starting tree. */

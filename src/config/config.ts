@@ -7,7 +7,7 @@ import type { IgnoredField } from "../engine/policy/found.ts";
 import { type Environment, resolvePolicy } from "../engine/policy/layers.ts";
 import type { Policy, PolicyLayer } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
-import { watchFile } from "../files/watch.ts";
+import { watchFile } from "../storage/files/watch.ts";
 import { languageOfReader } from "./reader.ts";
 
 export interface ConfigSources extends PolicyFileSearch {

@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import type { ArchiveSource } from "../archive/open.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import type { Policy, PolicyLayer } from "../engine/policy/schema.ts";
@@ -12,6 +11,7 @@ import { objectOf } from "../formats/json-text/value.ts";
 import type { CallEnd, Log, OnCallEnd } from "../log.ts";
 import { invalidParams } from "../mcp/answer.ts";
 import { recallInShell } from "../proxy/recall-hint.ts";
+import type { ArchiveSource } from "../storage/archive/open.ts";
 import { noneKept } from "./allowance.ts";
 import { createCutPlanner } from "./cut-planner.ts";
 import { createKnownTools } from "./known-tools.ts";

@@ -1,4 +1,3 @@
-import type { Archive, Listing } from "../archive/archive.ts";
 import { wordsWithin, writeWords } from "../engine/compaction/kept-words.ts";
 import { ownWords } from "../engine/compaction/users-words.ts";
 import { asksPerson } from "../engine/conversation/asking-tools.ts";
@@ -6,8 +5,9 @@ import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { cleanValue } from "../engine/masking/placeholder.ts";
 import { fillTemplate } from "../engine/masking/template.ts";
 import type { LocaleName } from "../engine/policy/names.ts";
-import { readRegularFile } from "../files/access.ts";
 import { objectOf, objectsOf } from "../formats/json-text/value.ts";
+import type { Archive, Listing } from "../storage/archive/archive.ts";
+import { readRegularFile } from "../storage/files/access.ts";
 import type { HookShell } from "./hook-answers.ts";
 
 /** Claude Code puts a longer context into a file and shows its beginning (https://code.claude.com/docs/en/hooks). */

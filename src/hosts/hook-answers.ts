@@ -1,8 +1,8 @@
-import type { Archive } from "../archive/archive.ts";
 import { isJsonObject } from "../engine/conversation/json.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import type { ExcerptWordings } from "../engine/policy/wordings.ts";
 import { ownCommands, ownTools } from "../engine/truncation/shown-whole.ts";
+import type { Archive } from "../storage/archive/archive.ts";
 
 // A host waits for its hooks after every tool call, so this file loads nothing that a small result does not need.
 

@@ -7,7 +7,6 @@ import { stringify } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { valueAt } from "../engine/policy/errors.ts";
 import { PalimpsestError } from "../errors.ts";
-import { fileProblem, readRegularFile, writeNewFile } from "../files/access.ts";
 import {
 	enterJson,
 	entryInJson,
@@ -17,6 +16,7 @@ import {
 	settingsProblem,
 	withValue,
 } from "../formats/json-text/settings.ts";
+import { fileProblem, readRegularFile, writeNewFile } from "../storage/files/access.ts";
 import { type EnteredServer, enteredServers } from "./gateway-entries.ts";
 import type { HostSurroundings, OwnPlugin, ServerHost, ServerStart, WritableHost } from "./host.ts";
 import { comparable, readToml } from "./toml.ts";

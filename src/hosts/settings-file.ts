@@ -41,7 +41,7 @@ export async function readSettingsFile(file: string): Promise<unknown> {
 }
 
 async function readText(file: string): Promise<string> {
-	const { readRegularFile } = await import("../files/access.ts");
+	const { readRegularFile } = await import("../storage/files/access.ts");
 	return (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
 }
 

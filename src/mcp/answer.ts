@@ -6,8 +6,8 @@ import { compactJson, isJsonObject, type JsonObject } from "../engine/conversati
 import { describeIssues } from "../engine/policy/errors.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
-import type { Spill } from "../files/access.ts";
 import type { CallerRequest, CompactReport } from "../operations/compaction-request.ts";
+import type { Spill } from "../storage/files/access.ts";
 
 /** Key in an answer for content that accompanies the structured content. JSON omits symbols. */
 export const beside = Symbol("beside");

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { ArchiveLocation } from "../archive/open.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { createBodyHold } from "../http/body.ts";
+import type { ArchiveLocation } from "../storage/archive/open.ts";
 
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
 const smallestHeld = 64 * 1024;

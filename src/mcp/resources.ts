@@ -1,6 +1,5 @@
 import type { GetPromptResult, ReadResourceResult, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import type { ArchiveSource } from "../archive/open.ts";
 import type { PolicySource } from "../config/config.ts";
 import { policyJsonSchema } from "../engine/policy/check.ts";
 import { resolvePolicy } from "../engine/policy/layers.ts";
@@ -9,6 +8,7 @@ import { presets } from "../engine/policy/presets.ts";
 import { PalimpsestError } from "../errors.ts";
 import { modelNames } from "../formats/tokens/models.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
+import type { ArchiveSource } from "../storage/archive/open.ts";
 import { invalidParams, largestAnswer, RequestError } from "./answer.ts";
 
 /** A resource, or a template of resources, as data and a handler, so that the binder of each era can use it. */

@@ -5,8 +5,6 @@ import type {
 	ToolAnnotations,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import type { Archive } from "../archive/archive.ts";
-import type { ArchiveSource } from "../archive/open.ts";
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { checkPolicyLayer } from "../engine/policy/check.ts";
 import { describeIssues } from "../engine/policy/errors.ts";
@@ -14,9 +12,11 @@ import { resolvePolicy } from "../engine/policy/layers.ts";
 import { parseStrategyName } from "../engine/policy/names.ts";
 import type { Policy, PolicyLayer } from "../engine/policy/schema.ts";
 import { type ErrorCode, PalimpsestError } from "../errors.ts";
-import type { FileAccess, Spill } from "../files/access.ts";
 import type { CallEnd, CallReport, Log, OnCallEnd } from "../log.ts";
 import type { LoadStrategy } from "../operations/compaction-request.ts";
+import type { Archive } from "../storage/archive/archive.ts";
+import type { ArchiveSource } from "../storage/archive/open.ts";
+import type { FileAccess, Spill } from "../storage/files/access.ts";
 import type { RetryProgress, Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { type Answer, toolError, toolResult } from "./answer.ts";
 import { heldArguments, readArguments } from "./body.ts";

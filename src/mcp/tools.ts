@@ -4,13 +4,13 @@ import { quote, suggestion } from "../engine/policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../engine/policy/names.ts";
 import type { PolicyLayer } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
-import { decodeOutput } from "../files/text-encoding.ts";
 import { isOwnResult, type ToolEvent, usualHookChars } from "../hosts/hook-answers.ts";
 import { commandHookHosts } from "../hosts/hosts.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
 import type { TruncateOutcome } from "../operations/truncate.ts";
-import { originalsOf } from "../restore/originals.ts";
+import { decodeOutput } from "../storage/files/text-encoding.ts";
+import { originalsOf } from "../storage/restore/originals.ts";
 import { type Answer, beside, callWithSummary, summaryPlaceholder, summaryRequestAnswer } from "./answer.ts";
 import {
 	answerConversation,

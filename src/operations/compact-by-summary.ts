@@ -1,4 +1,3 @@
-import type { Archive } from "../archive/archive.ts";
 import { keepWithin, markWhole, pinnedWords } from "../engine/compaction/kept-words.ts";
 import { lostIdentifiers, textsOfMessages } from "../engine/compaction/lost-identifiers.ts";
 import { writeHandoverPrompt } from "../engine/compaction/prompt.ts";
@@ -25,6 +24,7 @@ import { locales } from "../engine/policy/wordings.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { sha256Of } from "../formats/json-text/value.ts";
+import type { Archive } from "../storage/archive/archive.ts";
 import { summariseInParts } from "../summariser/in-parts.ts";
 import type { Summariser } from "../summariser/summariser.ts";
 import {

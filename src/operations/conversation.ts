@@ -1,4 +1,3 @@
-import { refusePlaceholders } from "../archive/store.ts";
 import { splitFrames } from "../engine/compaction/summary.ts";
 import { applyPlan } from "../engine/conversation/apply.ts";
 import type { CountTokens, Measurement, TokenMeter } from "../engine/conversation/measure.ts";
@@ -21,6 +20,7 @@ import { bindsReasoning, modelOfCall } from "../formats/model.ts";
 import { linkRecogniser, withRelinks } from "../formats/session-files.ts";
 import type { TokenEstimate } from "../formats/tokens/estimate.ts";
 import type { Log } from "../log.ts";
+import { refusePlaceholders } from "../storage/archive/store.ts";
 import {
 	type ArchivedGroup,
 	archiveOriginals,
@@ -28,8 +28,8 @@ import {
 	type KeepsOriginals,
 	originalsOf,
 	type SpellingsOf,
-} from "../restore/originals.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+} from "../storage/restore/originals.ts";
+import { placeholdersOf } from "../storage/restore/recognise.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";
 

@@ -9,7 +9,7 @@ import type { Policy } from "../engine/policy/schema.ts";
 import type { Wordings } from "../engine/policy/wordings.ts";
 import { isShownWhole } from "../engine/truncation/shown-whole.ts";
 import { type CutsElsewhere, planTruncate } from "../engine/truncation/truncate-results.ts";
-import { shortenedRef } from "../restore/recognise.ts";
+import { shortenedRef } from "../storage/restore/recognise.ts";
 import { textLibraries } from "./text-libraries.ts";
 import { headShareOf } from "./truncation-limit.ts";
 

@@ -15,7 +15,7 @@ import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { sha256Of } from "../formats/json-text/value.ts";
 import { modelOfCall } from "../formats/model.ts";
-import type { SpellingsOf } from "../restore/originals.ts";
+import type { SpellingsOf } from "../storage/restore/originals.ts";
 import { compactConversation } from "./compact.ts";
 import type {
 	CallerRequest,

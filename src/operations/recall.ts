@@ -1,12 +1,12 @@
-import type { Archive, Listing } from "../archive/archive.ts";
-import { leastMaxTokens, type PartRequest, type SelectedPart, usualMaxTokens } from "../archive/part.ts";
-import { refPattern } from "../archive/reference.ts";
-import { selectPart } from "../archive/select.ts";
 import { scaleTokens } from "../engine/conversation/measure.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ImageOfPart, imageOfPart, longestImagePart } from "../formats/media.ts";
-import { placeholderReaderOf } from "../restore/recognise.ts";
+import type { Archive, Listing } from "../storage/archive/archive.ts";
+import { leastMaxTokens, type PartRequest, type SelectedPart, usualMaxTokens } from "../storage/archive/part.ts";
+import { refPattern } from "../storage/archive/reference.ts";
+import { selectPart } from "../storage/archive/select.ts";
+import { placeholderReaderOf } from "../storage/restore/recognise.ts";
 import { tokenMeter } from "./count.ts";
 
 export type RecalledListing = ReturnType<typeof describeListing>;

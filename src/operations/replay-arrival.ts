@@ -7,7 +7,7 @@ import { findUses, stringsIn, type Uses } from "../engine/masking/uses.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { wordings } from "../engine/policy/wordings.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+import { placeholdersOf } from "../storage/restore/recognise.ts";
 import { type ArrivalLimit, planCuts } from "./cut-on-arrival.ts";
 
 /** A conversation whose results were cut as they arrived. */

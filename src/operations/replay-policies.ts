@@ -8,8 +8,8 @@ import { byAge, presets } from "../engine/policy/presets.ts";
 import type { MaskPolicy, Policy, PolicyLayer } from "../engine/policy/schema.ts";
 import { type Rival, rivalPlaceholders } from "../engine/replaying/rivals.ts";
 import { PalimpsestError } from "../errors.ts";
-import { decodeText, readRegularFile } from "../files/access.ts";
 import { readTextDocument } from "../formats/json-text/read.ts";
+import { decodeText, readRegularFile } from "../storage/files/access.ts";
 import { arrivesWhole } from "./replay-arrival.ts";
 
 export type ReplayedPolicy = {

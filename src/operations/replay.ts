@@ -25,7 +25,7 @@ import { rivalSchedule } from "../engine/replaying/rivals.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall, modelOfSession, modelOnRecord } from "../formats/model.ts";
 import { estimateTokens } from "../formats/tokens/estimate.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+import { placeholdersOf } from "../storage/restore/recognise.ts";
 import { knownContextWindow } from "./context-window.ts";
 import { startCopiedCalls } from "./copied-calls.ts";
 import { asSent, tokenMeter } from "./count.ts";

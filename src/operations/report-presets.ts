@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { refOfHash } from "../archive/reference.ts";
 import type { Measurement, TokenMeter, TokenScale } from "../engine/conversation/measure.ts";
 import type { Plan } from "../engine/conversation/plan.ts";
 import { type Archiving, economicsOf, reportOf } from "../engine/conversation/report.ts";
@@ -16,7 +15,8 @@ import { type Originals, wordings } from "../engine/policy/wordings.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { sha256Of } from "../formats/json-text/value.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+import { refOfHash } from "../storage/archive/reference.ts";
+import { placeholdersOf } from "../storage/restore/recognise.ts";
 import { budgetOf } from "./context-window.ts";
 import { completePlan } from "./conversation.ts";
 import { textLibraries } from "./text-libraries.ts";

@@ -1,11 +1,11 @@
 import type { RE2JS } from "re2js";
-import type { Archive, ScanOrder } from "../archive/archive.ts";
-import { compilePattern, leastMaxTokens, usualMaxTokens } from "../archive/part.ts";
 import { type CountTokens, scaleTokens } from "../engine/conversation/measure.ts";
 import { requireWholeNumber } from "../engine/policy/errors.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { onCharacter } from "../formats/json-text/text-bytes.ts";
+import type { Archive, ScanOrder } from "../storage/archive/archive.ts";
+import { compilePattern, leastMaxTokens, usualMaxTokens } from "../storage/archive/part.ts";
 import { tokenMeter } from "./count.ts";
 import { describeListing, type RecalledListing } from "./recall.ts";
 

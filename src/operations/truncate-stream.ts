@@ -1,4 +1,3 @@
-import type { Archive, Original, OriginalWriter } from "../archive/archive.ts";
 import { fillTemplate } from "../engine/masking/template.ts";
 import type { LocaleName } from "../engine/policy/names.ts";
 import type { Policy } from "../engine/policy/schema.ts";
@@ -9,8 +8,9 @@ import { cutEnds, endsNeeded, readEnds } from "../engine/truncation/head-tail.ts
 import { readPassing, shortenPassed } from "../engine/truncation/stream.ts";
 import { truncateOutput } from "../engine/truncation/truncate.ts";
 import { PalimpsestError } from "../errors.ts";
-import { decodeOutput, outputEncoding } from "../files/text-encoding.ts";
 import type { Log } from "../log.ts";
+import type { Archive, Original, OriginalWriter } from "../storage/archive/archive.ts";
+import { decodeOutput, outputEncoding } from "../storage/files/text-encoding.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {
 	bytesToHold,

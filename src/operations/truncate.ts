@@ -1,4 +1,3 @@
-import { refusePlaceholders } from "../archive/store.ts";
 import { parseJsonObject } from "../engine/conversation/json.ts";
 import { scaleTokens } from "../engine/conversation/measure.ts";
 import type { Policy } from "../engine/policy/schema.ts";
@@ -17,8 +16,9 @@ import { PalimpsestError } from "../errors.ts";
 import { applySplices } from "../formats/json-text/edit.ts";
 import { locateValues, pathTree } from "../formats/json-text/locate.ts";
 import type { Log } from "../log.ts";
-import { type KeepsOriginals, originalsOf } from "../restore/originals.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+import { refusePlaceholders } from "../storage/archive/store.ts";
+import { type KeepsOriginals, originalsOf } from "../storage/restore/originals.ts";
+import { placeholdersOf } from "../storage/restore/recognise.ts";
 import { type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {

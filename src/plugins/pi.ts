@@ -1,7 +1,6 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import type { PartRequest } from "../archive/part.ts";
 import { cacheTerms } from "../billing/terms.ts";
 import { readWords } from "../engine/compaction/kept-words.ts";
 import { usersWords } from "../engine/compaction/users-words.ts";
@@ -12,6 +11,7 @@ import { unseenAnswer } from "../engine/masking/asked.ts";
 import { PalimpsestError } from "../errors.ts";
 import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
 import { formatsOfApi } from "../proxy/host-request.ts";
+import type { PartRequest } from "../storage/archive/part.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /** The part of pi's `ExtensionAPI` that is used here. Source: docs/extensions.md of `@earendil-works/pi-coding-agent` 0.74. */

@@ -1,11 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { archiveLocation } from "../archive/open.ts";
-import type { PartRequest } from "../archive/part.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { callTarget } from "../engine/masking/call-targets.ts";
 import { isShownWhole } from "../engine/truncation/shown-whole.ts";
-import { type Figures, openFigures } from "../figures/store.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
@@ -15,6 +12,9 @@ import { inTime } from "../sending/archiving.ts";
 import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
 import { memoryFolderFor } from "../sending/memory.ts";
 import type { HostRequest } from "../sending/request.ts";
+import { archiveLocation } from "../storage/archive/open.ts";
+import type { PartRequest } from "../storage/archive/part.ts";
+import { type Figures, openFigures } from "../storage/figures/store.ts";
 import { packageFile } from "../version.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */
@@ -179,7 +179,7 @@ async function open(how: {
 	readonly onFault: Editing["onFault"];
 }): Promise<Editing> {
 	const { folder, host, warn, onFault } = how;
-	const { openArchiveOfPolicy } = await import("../archive/open.ts");
+	const { openArchiveOfPolicy } = await import("../storage/archive/open.ts");
 	const { env: environment } = process;
 	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
 	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;

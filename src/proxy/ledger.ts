@@ -12,12 +12,12 @@ import {
 	promptTokens,
 	type Usage,
 } from "../billing/usage.ts";
-import { agentName, modelName, programName } from "../figures/line.ts";
-import type { Figures } from "../figures/store.ts";
 import type { Log } from "../log.ts";
 import type { NoDecision } from "../sending/decisions.ts";
 import { type Fault, faults } from "../sending/editing.ts";
 import type { RequestFacts } from "../sending/facts.ts";
+import { agentName, modelName, programName } from "../storage/figures/line.ts";
+import type { Figures } from "../storage/figures/store.ts";
 import { noteRequest } from "./break-record.ts";
 import { type Account, chosenOf, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { livePage } from "../pages/live-page.ts";
 import { escapeHtml } from "../pages/page.ts";
 import { formatCount } from "../pages/replay-data.ts";
+import type { Archive } from "../storage/archive/archive.ts";
 import { version } from "../version.ts";
 import { hasPageKey, type ProxyKeys, pageCookie, proofOf } from "./keys.ts";
 import type { Ledger, ProxyStatus } from "./ledger.ts";

@@ -4,8 +4,8 @@ import { type IncomingMessage, request } from "node:http";
 import { hostname } from "node:os";
 import path from "node:path";
 import { isJsonObject } from "../engine/conversation/json.ts";
-import { inFolder, namesIn, putFile } from "../files/disk.ts";
-import { stateFolder } from "../files/state-folder.ts";
+import { inFolder, namesIn, putFile } from "../storage/files/disk.ts";
+import { stateFolder } from "../storage/files/state-folder.ts";
 import { isSame, type ProxyKeys, proofOf } from "./keys.ts";
 
 // The list of running proxies: a file for each of them in the user's folder for state, which this user alone can read.

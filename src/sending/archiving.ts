@@ -1,11 +1,11 @@
-import type { Archive, Original } from "../archive/archive.ts";
-import { formsOfRef } from "../archive/reference.ts";
-import { refusePlaceholders } from "../archive/store.ts";
 import { compactJson } from "../engine/conversation/json.ts";
 import { valueAt } from "../engine/conversation/paths.ts";
 import { resultText } from "../engine/conversation/transcript.ts";
 import type { PairedResult } from "../engine/conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { Archive, Original } from "../storage/archive/archive.ts";
+import { formsOfRef } from "../storage/archive/reference.ts";
+import { refusePlaceholders } from "../storage/archive/store.ts";
 import type { Values } from "./states.ts";
 
 export type Originals = ReturnType<typeof createOriginals>;

@@ -1,11 +1,11 @@
-import { refOfHash } from "../archive/reference.ts";
 import { once } from "../engine/conversation/lists.ts";
 import type { Transcript } from "../engine/conversation/transcript.ts";
 import { askedCalls } from "../engine/masking/asked.ts";
 import { PalimpsestError } from "../errors.ts";
 import { sha256 } from "../formats/json-text/text-bytes.ts";
 import { countLargeTexts, type LargeTexts } from "../operations/large-texts.ts";
-import { placeholdersOf } from "../restore/recognise.ts";
+import { refOfHash } from "../storage/archive/reference.ts";
+import { placeholdersOf } from "../storage/restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
 import { clearingFor } from "./clearing.ts";
 import { type Composed, compose } from "./compose.ts";

@@ -1,9 +1,9 @@
-import type { Archive } from "../archive/archive.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import { pairResults } from "../engine/conversation/turns.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import type { CutsElsewhere } from "../engine/truncation/truncate-results.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import type { Archive } from "../storage/archive/archive.ts";
 import type { Originals } from "./archiving.ts";
 import { type Branch, type Histories, resultsOf } from "./histories.ts";
 import { conversationKey, resultKeys } from "./identity.ts";

@@ -1,5 +1,3 @@
-import type { Archive } from "../archive/archive.ts";
-import { formsOfRef } from "../archive/reference.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import { applyPlan } from "../engine/conversation/apply.ts";
 import { noSize, type ReplaceEdit } from "../engine/conversation/plan.ts";
@@ -16,8 +14,10 @@ import { locateMessages, type ReadConversation } from "../formats/detect.ts";
 import { contextWindowOfModel } from "../formats/tokens/models.ts";
 import { reasoningBinding } from "../formats/tokens/reasoning-binding.ts";
 import { tokenMeter } from "../operations/count.ts";
-import { archivingOf } from "../restore/originals.ts";
-import { placeholdersOf, shortenedRef } from "../restore/recognise.ts";
+import type { Archive } from "../storage/archive/archive.ts";
+import { formsOfRef } from "../storage/archive/reference.ts";
+import { archivingOf } from "../storage/restore/originals.ts";
+import { placeholdersOf, shortenedRef } from "../storage/restore/recognise.ts";
 import type { Originals } from "./archiving.ts";
 import { charsSent, isGone, type PlacedValue, type ResultState, valueEdits } from "./states.ts";
 

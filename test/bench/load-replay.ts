@@ -9,7 +9,7 @@ import type * as Wordings from "../../src/engine/policy/wordings.ts";
 import type * as Meter from "../../src/engine/replaying/bill.ts";
 import type * as Faults from "../../src/engine/replaying/faults.ts";
 import type * as Recall from "../../src/engine/replaying/recall.ts";
-import type * as Placeholders from "../../src/restore/recognise.ts";
+import type * as Placeholders from "../../src/storage/restore/recognise.ts";
 import { importBuilt } from "./import-built.ts";
 
 /** The product's replay, from the build. */

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { openFigures as open } from "../../src/figures/store.ts";
+import type { openFigures as open } from "../../src/storage/figures/store.ts";
 import { requestOf, turnsOf } from "../proxy/sessions.ts";
 import { importBuilt } from "./import-built.ts";
 import { projectFolder } from "./project-folder.ts";

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { decodeText } from "../../src/files/access.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { invertEdits, writeEdits } from "../../src/formats/json-text/edit.ts";
 import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
+import { decodeText } from "../../src/storage/files/access.ts";
 import { expectedText } from "../formats/json-text/chosen-edits.ts";
 import { placedEdits, placedText } from "../formats/json-text/placed-text.ts";
 import { atLeast } from "../support/breadth.ts";

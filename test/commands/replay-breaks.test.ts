@@ -128,7 +128,7 @@ it("replay --breaks blames no program for messages that a proxy may have masked"
 	);
 	expect(text).not.toContain("Your program rewrites");
 
-	const { figuresFolder } = await import("../../src/figures/store.ts");
+	const { figuresFolder } = await import("../../src/storage/figures/store.ts");
 	const line = { at: start, kind: "request", output: 5, left_out: 9_000, billed: 22_000 };
 	const request = { ...line, input: 570, read: 2_432, write: 18_998 };
 	await mkdir(join(folder, relative(homedir(), figuresFolder())), { recursive: true });

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { valueAt } from "../../src/engine/conversation/paths.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { readConversation } from "../../src/formats/detect.ts";
@@ -11,7 +9,9 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { recallOriginal } from "../../src/operations/recall.ts";
 import { reportContext } from "../../src/operations/report.ts";
-import { restoreText } from "../../src/restore/restore.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreText } from "../../src/storage/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";

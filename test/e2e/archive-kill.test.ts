@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Life, liveAndDie } from "./killed-server.ts";
 

@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { onTestFinished } from "vitest";
-import type { createArchiveSource as CreateArchiveSource } from "../../src/archive/open.ts";
 import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import type { CallEnd, LogEvent } from "../../src/log.ts";
 import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src/mcp/http/server.ts";
 import type { CallPool, createPool as CreatePool } from "../../src/mcp/pool/pool.ts";
+import type { createArchiveSource as CreateArchiveSource } from "../../src/storage/archive/open.ts";
 import { type Connected, connect, type Face } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { bundleModules } from "../support/bundle-modules.ts";

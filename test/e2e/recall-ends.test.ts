@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { hasRedis, startRedis } from "../archive/start-redis.ts";
+import { hasRedis, startRedis } from "../storage/archive/start-redis.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { spellingsOf, writeEdits } from "../../src/formats/json-text/edit.ts";
 import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { readJsonTexts } from "../../src/formats/parts.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreConversation, restoreText } from "../../src/restore/restore.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreConversation, restoreText } from "../../src/storage/restore/restore.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,6 +1,4 @@
 import { get_encoding } from "tiktoken";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { measure } from "../../src/engine/conversation/measure.ts";
 import { builtInStrategies, presetNames } from "../../src/engine/policy/names.ts";
 import type { Policy, PolicyLayer } from "../../src/engine/policy/schema.ts";
@@ -16,6 +14,8 @@ import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { reportContext } from "../../src/operations/report.ts";
 import { rescueConversation } from "../../src/operations/rescue.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { applyRecords, brokenPromises } from "../support/promise-checker.ts";

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { type Api, apis } from "../../src/billing/observed-caching.ts";
 import { readUsage } from "../../src/billing/read-usage.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { formatsOfApi, readRequest } from "../../src/proxy/host-request.ts";
-import { restoreText } from "../../src/restore/restore.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreText } from "../../src/storage/restore/restore.ts";
 import { rows } from "../formats/all-rows.ts";
 import type { FormatRow } from "../formats/format-row.ts";
 import { policyOf } from "../support/policy-of.ts";

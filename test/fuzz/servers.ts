@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { PassThrough, Writable } from "node:stream";
-import { createArchiveSource } from "../../src/archive/open.ts";
 import type { PolicySource } from "../../src/config/config.ts";
 import { serveHttp } from "../../src/mcp/http/server.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
 import { startProxy } from "../../src/proxy/server.ts";
+import { createArchiveSource } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { drawDocument } from "./documents.ts";
 import { drawChanges, drawTextChanges, oddTexts, oddValues } from "./mutations.ts";

@@ -1,7 +1,7 @@
-import { openArchive } from "../../src/archive/open.ts";
 import { localeNames, truncationStrategies } from "../../src/engine/policy/names.ts";
 import { recallOriginal } from "../../src/operations/recall.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { thereAndBack } from "../support/there-and-back.ts";
 import { drawDocument, drawText } from "./documents.ts";

@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { readWords } from "../../src/engine/compaction/kept-words.ts";
 import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { answerCompaction } from "../../src/hosts/after-compaction.ts";
 import type { HookShell } from "../../src/hosts/hook-answers.ts";
 import { hookContext } from "../../src/hosts/shorten-result.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { compactedEvent, logOf } from "../support/hook-events.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

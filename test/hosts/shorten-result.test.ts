@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { shortenPassed } from "../../src/hosts/shorten-result.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { logOf } from "../support/hook-events.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { hasRedis } from "../archive/start-redis.ts";
+import { hasRedis } from "../storage/archive/start-redis.ts";
 import { packageFolder } from "../support/built-cli.ts";
 
 it("writers killed at random moments lose nothing that they have promised", () => {

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { openArchive } from "../../src/archive/open.ts";
-import { formsOfRef } from "../../src/archive/reference.ts";
-import { readFigures } from "../../src/figures/store.ts";
 import { createMemory } from "../../src/sending/memory.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { formsOfRef } from "../../src/storage/archive/reference.ts";
+import { readFigures } from "../../src/storage/figures/store.ts";
 import { pick } from "../bench/random.ts";
 import { conversationOf, type Place, textOf } from "./writer.ts";
 

@@ -59,7 +59,7 @@ async function keeperOf(
 		};
 	}
 	if (place === "figures") {
-		const { openFigures } = await import("../../src/figures/store.ts");
+		const { openFigures } = await import("../../src/storage/figures/store.ts");
 		const figures = openFigures({ keep: "all", program: name, folder: where });
 		return async (_, index) => {
 			figures.add({ kind: "ping", billed: index + 1 });
@@ -69,7 +69,7 @@ async function keeperOf(
 	// Another build of the package, by the file that its users import.
 	const { openArchive } =
 		module === undefined
-			? await import("../../src/archive/open.ts")
+			? await import("../../src/storage/archive/open.ts")
 			: ((await import(pathToFileURL(module).href)) as typeof import("../../src/index.ts"));
 	const archive = await openArchive({ where });
 	return async (text, index) => {

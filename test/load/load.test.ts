@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hasRedis } from "../archive/start-redis.ts";
+import { hasRedis } from "../storage/archive/start-redis.ts";
 import { builtCli as cli } from "../support/built-cli.ts";
 import { runFaults } from "./faults.ts";
 

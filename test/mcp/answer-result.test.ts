@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createSpill } from "../../src/files/access.ts";
 import { type Answer, beside, largestAnswer, messageBytes, toolResult } from "../../src/mcp/answer.ts";
+import { createSpill } from "../../src/storage/files/access.ts";
 import { secret } from "../support/agent-conversation.ts";
 
 /** The largest JSON that the text of an answer repeats. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { beside } from "../../src/mcp/answer.ts";
 import { toolDefinition } from "../../src/mcp/offer.ts";
 import { recalledAnswer } from "../../src/mcp/recalled-answer.ts";
 import { recallOriginal } from "../../src/mcp/tools.ts";
 import type { RecalledPart } from "../../src/operations/recall.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 
 const listing = {
 	ref: "so482lemi093",

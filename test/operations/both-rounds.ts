@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
 import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
 import { builtInStrategies } from "../../src/engine/policy/names.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { applyEdits, invertEdits } from "../../src/formats/json-text/edit.ts";
 import { guardWithCompaction } from "../../src/operations/guard-with-compaction.ts";
-import type { SpellingsOf } from "../../src/restore/originals.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import type { SpellingsOf } from "../../src/storage/restore/originals.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { type GuardOptions, guard } from "../../src/library.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { resultContents } from "../support/raw-conversation.ts";

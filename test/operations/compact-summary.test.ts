@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactRequest } from "../../src/operations/compaction-request.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { assistant, openaiMessages, system, toolTurn, user } from "../support/script.ts";

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { writeHandoverPrompt } from "../../src/engine/compaction/prompt.ts";
 import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
@@ -8,6 +6,8 @@ import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactRequest } from "../../src/operations/compaction-request.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

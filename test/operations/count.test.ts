@@ -4,7 +4,7 @@ import { modelOfCall } from "../../src/formats/model.ts";
 import type { TokenEstimate } from "../../src/formats/tokens/estimate.ts";
 import { calibrate } from "../../src/operations/context-window.ts";
 import { asSent, countingReport, countText, tokenMeter } from "../../src/operations/count.ts";
-import { shortenedRef } from "../../src/restore/recognise.ts";
+import { shortenedRef } from "../../src/storage/restore/recognise.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { messageOf, transcriptOf } from "../support/transcripts.ts";
 

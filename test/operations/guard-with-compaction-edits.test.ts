@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { spellingsOf, writeEdits } from "../../src/formats/json-text/edit.ts";
 import { readTextDocument } from "../../src/formats/json-text/read.ts";
-import { restoreText } from "../../src/restore/restore.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreText } from "../../src/storage/restore/restore.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Archive, Original } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { type RecalledPart, recallOriginal } from "../../src/operations/recall.ts";
+import type { Archive, Original } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

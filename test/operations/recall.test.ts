@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Archive, Original } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
-import { formsOfRef } from "../../src/archive/reference.ts";
 import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import { imageOfPart } from "../../src/formats/media.ts";
 import { type Recalled, recallOriginal } from "../../src/operations/recall.ts";
+import type { Archive, Original } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { formsOfRef } from "../../src/storage/archive/reference.ts";
 import { gifOf, jpegOf, pdfOf, pngOf, wavOf, webpOf } from "../support/media-samples.ts";
 
 const policy = resolvePolicy([]);

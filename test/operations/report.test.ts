@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { presetNames } from "../../src/engine/policy/names.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { reportContext, targetText } from "../../src/operations/report.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { workingConversation } from "./working-conversation.ts";

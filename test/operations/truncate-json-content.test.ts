@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { textOfLength } from "../support/sample-text.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import { shortenStream } from "../../src/operations/truncate-stream.ts";
 import { bytesToHold } from "../../src/operations/truncation-limit.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { anyBytes, cut } from "./stream-pieces.ts";
 

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Archive, Original } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import type { LogEvent } from "../../src/log.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
@@ -12,6 +10,8 @@ import {
 	shortenText,
 } from "../../src/operations/truncate-stream.ts";
 import { charsCheck } from "../../src/operations/truncation-limit.ts";
+import type { Archive, Original } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const policy = policyOf({ locale: "en" });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { type TruncateOutcome, truncateText, truncateToShow } from "../../src/operations/truncate.ts";
@@ -10,6 +9,7 @@ import {
 	limitCheck,
 	nameOfLimit,
 } from "../../src/operations/truncation-limit.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const countTokens = await loadCounter("o200k_base");

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { truncate } from "../../src/library.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const count = await loadCounter("o200k_base");

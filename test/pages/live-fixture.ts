@@ -1,11 +1,11 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { openArchive } from "../../src/archive/open.ts";
 import type { LiveBreak, LiveConversation, LiveStatus } from "../../src/pages/live-data.ts";
 import { createKeys, pageAddress } from "../../src/proxy/keys.ts";
 import type { Ledger } from "../../src/proxy/ledger.ts";
 import { livePages } from "../../src/proxy/live-pages.ts";
 import { figuresOf, newSums } from "../../src/proxy/request-sums.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 
 const started = Date.UTC(2026, 10, 20, 9, 0);
 

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { unseenAnswer } from "../../src/engine/masking/asked.ts";
 import { opencodePlugin as plugin } from "../../src/plugins/opencode.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { outputOf, turnsOf } from "../proxy/sessions.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { isMasked, type LanguageMessage, modelMessages, outputsIn, storedSession } from "./opencode-session.ts";

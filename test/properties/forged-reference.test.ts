@@ -1,12 +1,12 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { localeNames } from "../../src/engine/policy/names.ts";
 import { presets } from "../../src/engine/policy/presets.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { recallOriginal } from "../../src/operations/recall.ts";
-import { restoreConversation } from "../../src/restore/restore.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreConversation } from "../../src/storage/restore/restore.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,11 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { truncationStrategies } from "../../src/engine/policy/names.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { restoreConversation } from "../../src/restore/restore.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreConversation } from "../../src/storage/restore/restore.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -6,7 +6,7 @@ import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { planGuard } from "../../src/engine/guarding/guard.ts";
 import type { Policy } from "../../src/engine/policy/schema.ts";
 import { wordings } from "../../src/engine/policy/wordings.ts";
-import { placeholdersOf } from "../../src/restore/recognise.ts";
+import { placeholdersOf } from "../../src/storage/restore/recognise.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { beginningOf, turnsOf } from "../support/replay-history.ts";

@@ -1,7 +1,5 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { compact, guard, mask, restore } from "../../src/library.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
@@ -9,6 +7,8 @@ import { startReplay } from "../../src/operations/replay.ts";
 import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { reportContext } from "../../src/operations/report.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { rows } from "../formats/all-rows.ts";
 import { allKeys, type Change, nested, oddValues, placesIn, spoil } from "../fuzz/mutations.ts";
 import { numberOfCases } from "../support/case-divisor.ts";

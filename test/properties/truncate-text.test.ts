@@ -1,10 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { localeNames, truncationStrategies } from "../../src/engine/policy/names.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { isJson } from "../support/is-json.ts";
 import { policyOf } from "../support/policy-of.ts";
 

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { newBreakRecord, noteRequest } from "../../src/proxy/break-record.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { requestOf, turnsOf } from "./sessions.ts";
 

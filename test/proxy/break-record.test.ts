@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cacheTerms } from "../../src/billing/terms.ts";
-import { type FigureLine, readLine } from "../../src/figures/line.ts";
-import { openFigures, readFigures } from "../../src/figures/store.ts";
 import type { LiveBreak } from "../../src/pages/live-data.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
+import { type FigureLine, readLine } from "../../src/storage/figures/line.ts";
+import { openFigures, readFigures } from "../../src/storage/figures/store.ts";
 import { refusalOfPairing } from "../support/pairing-rules.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { wholeAnswer } from "../support/provider-answers.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openFigures } from "../../src/figures/store.ts";
+import { openFigures } from "../../src/storage/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { early, linesIn, sendSettled, startPlayed } from "./played.ts";
 import { maskedIn, requestOf, type SessionApi, turnsOf } from "./sessions.ts";

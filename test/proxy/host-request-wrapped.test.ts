@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { startProxy } from "../../src/proxy/server.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/scripted-session.ts";
 import { googleProject, googleToken } from "../support/sign-ins.ts";

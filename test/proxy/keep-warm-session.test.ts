@@ -1,8 +1,8 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { closingText } from "../../src/proxy/closing.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { claudePrices } from "../support/claude-models.ts";
 import { createHandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

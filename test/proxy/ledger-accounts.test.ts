@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RequestLine } from "../../src/figures/line.ts";
-import { openFigures } from "../../src/figures/store.ts";
+import type { RequestLine } from "../../src/storage/figures/line.ts";
+import { openFigures } from "../../src/storage/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { awsFrame } from "../support/stand-in-cloud.ts";
 import { early, linesIn, sendSettled, startPlayed } from "./played.ts";

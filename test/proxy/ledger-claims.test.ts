@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import type { SizedPart } from "../../src/billing/unedited-bill.ts";
 import type { Usage } from "../../src/billing/usage.ts";
 import { closingText } from "../../src/proxy/closing.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
 import { billText } from "../../src/proxy/ledger-text.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { plainFacts, sendSettled, statusOf } from "./played.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RequestLine } from "../../src/figures/line.ts";
-import { openFigures } from "../../src/figures/store.ts";
 import type { ProxyStatus } from "../../src/proxy/ledger.ts";
+import type { RequestLine } from "../../src/storage/figures/line.ts";
+import { openFigures } from "../../src/storage/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { linesIn, sendSettled, startPlayed, statusOf } from "./played.ts";
 import { requestOf, turnsOf } from "./sessions.ts";

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { openFigures } from "../../src/figures/store.ts";
+import { openFigures } from "../../src/storage/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { awsFrame } from "../support/stand-in-cloud.ts";
 import { linesIn, sendSettled, startPlayed, statusOf } from "./played.ts";

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { plainFacts, play, sendSettled, statusOf } from "./played.ts";
 import { requestOf, type SessionApi, sessionApis, turnsOf } from "./sessions.ts";

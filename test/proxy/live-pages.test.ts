@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { type LiveStatus, tilesOf } from "../../src/pages/live-data.ts";
 import { createKeys, pageAddress } from "../../src/proxy/keys.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { version } from "../../src/version.ts";
 import { hashOf, readPage } from "../pages/read-page.ts";
 import { early, play, sendSettled, startPlayed, statusOf } from "./played.ts";

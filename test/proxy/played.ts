@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
-import type { FigureLine } from "../../src/figures/line.ts";
-import { readFigures } from "../../src/figures/store.ts";
 import type { LogEvent } from "../../src/log.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import type { FigureLine } from "../../src/storage/figures/line.ts";
+import { readFigures } from "../../src/storage/figures/store.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, type SessionApi, type Turn, textsIn } from "./sessions.ts";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import v8 from "node:v8";
 import vm from "node:vm";
 import { expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { requestOf, sessionApis, turnsOf } from "./sessions.ts";

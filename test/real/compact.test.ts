@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { type BuiltInStrategy, builtInStrategies } from "../../src/engine/policy/names.ts";
 import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { compactConversation } from "../../src/operations/compact.ts";
 import type { CompactOutcome, CompactRequest } from "../../src/operations/compaction-request.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { atLeast } from "../support/breadth.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

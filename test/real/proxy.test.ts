@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import type { Route } from "../../src/proxy/routes.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, type RealConversation, realConversations } from "../support/real-conversations.ts";

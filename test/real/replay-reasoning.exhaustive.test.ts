@@ -9,7 +9,7 @@ import { meterSchedule } from "../../src/engine/replaying/bill.ts";
 import { meterFaults } from "../../src/engine/replaying/faults.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import { placeholdersOf } from "../../src/restore/recognise.ts";
+import { placeholdersOf } from "../../src/storage/restore/recognise.ts";
 import { developmentSet } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
 import { spellingsOf, writeEdits } from "../../src/formats/json-text/edit.ts";
 import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreText } from "../../src/restore/restore.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreText } from "../../src/storage/restore/restore.ts";
 import { atLeast } from "../support/breadth.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { chosenConversations, conversationsFolder, hasRealData } from "../support/real-conversations.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import type { ProxyStatus } from "../../src/proxy/ledger.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { statusOf } from "../proxy/played.ts";
 import { startProxyTo } from "../proxy/upstream.ts";
 import { claudePrices } from "../support/claude-models.ts";

@@ -1,12 +1,12 @@
 import { appendFile, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
 import type { ToolResult } from "../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { createMemory, memoryFolderOf } from "../../src/sending/memory.ts";
 import type { Note } from "../../src/sending/notes.ts";
-import { mountSmallDisk, setReadOnly } from "../archive/small-disk.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { mountSmallDisk, setReadOnly } from "../storage/archive/small-disk.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const conversation = "0123456789abcdef";

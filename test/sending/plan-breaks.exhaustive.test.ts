@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { sendSettled } from "../proxy/played.ts";
 import { requestOf, type SessionApi, sessionApis, textsIn, turnsOf } from "../proxy/sessions.ts";
 import { startProxyTo, startUpstream } from "../proxy/upstream.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { startProxyTo } from "../proxy/upstream.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { playSession } from "../support/session-player.ts";

@@ -1,11 +1,10 @@
 import { appendFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open.ts";
-import { formsOfRef } from "../../src/archive/reference.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import { applyPlan } from "../../src/engine/conversation/apply.ts";
 import { openEditing, prepare } from "../../src/sending/editing.ts";
-import { mountSmallDisk } from "../archive/small-disk.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { formsOfRef } from "../../src/storage/archive/reference.ts";
 import { early, memoryArchive, play, sendSettled, startPlayed } from "../proxy/played.ts";
 import {
 	isMasked,
@@ -19,6 +18,7 @@ import {
 	turnsOf,
 } from "../proxy/sessions.ts";
 import { send } from "../proxy/upstream.ts";
+import { mountSmallDisk } from "../storage/archive/small-disk.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

@@ -18,7 +18,7 @@ import { type ReadConversation, readConversation } from "../../src/formats/detec
 import { tokenMeter } from "../../src/operations/count.ts";
 import { startArrivals } from "../../src/operations/replay-arrival.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
-import { placeholdersOf } from "../../src/restore/recognise.ts";
+import { placeholdersOf } from "../../src/storage/restore/recognise.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";
 

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { planNext } from "../../src/sending/plan.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { type ProxyOptions, startProxyTo } from "../proxy/upstream.ts";
 import { claudePrices } from "./claude-models.ts";
 import { scratchFolder } from "./scratch-folder.ts";

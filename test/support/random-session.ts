@@ -1,6 +1,6 @@
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import type { Editing, HeldLimits } from "../../src/sending/editing.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { enforcementOf } from "./claude-models.ts";
 import { bodyOf, type HostBlock, type HostMessage, resultsIn, spelled, withoutThinking } from "./host-history.ts";

@@ -2,7 +2,7 @@ import type { Transcript } from "../../src/engine/conversation/transcript.ts";
 import { type ReplayHistory, readHistory } from "../../src/engine/masking/history.ts";
 import type { Policy } from "../../src/engine/policy/schema.ts";
 import { wordings } from "../../src/engine/policy/wordings.ts";
-import { placeholdersOf } from "../../src/restore/recognise.ts";
+import { placeholdersOf } from "../../src/storage/restore/recognise.ts";
 import { roughCount } from "./rough-count.ts";
 
 /** The history of a transcript under a policy, counted roughly. */

@@ -1,4 +1,3 @@
-import type { Archive } from "../../src/archive/archive.ts";
 import { cacheTerms } from "../../src/billing/terms.ts";
 import type { Policy } from "../../src/engine/policy/schema.ts";
 import { PalimpsestError } from "../../src/errors.ts";
@@ -7,6 +6,7 @@ import { sendAgain } from "../../src/sending/compose.ts";
 import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/sending/editing.ts";
 import { type Plan, planNext } from "../../src/sending/plan.ts";
 import { dropBlocks, isBindingRefusal } from "../../src/sending/reasoning.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
 import type { Received } from "./session-upstream.ts";
 import type { Json } from "./thinking-session.ts";
 

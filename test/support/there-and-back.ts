@@ -1,12 +1,12 @@
 import { expect } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open.ts";
 import type { Policy } from "../../src/engine/policy/schema.ts";
 import { invertEdits, spellingsOf, writeEdits } from "../../src/formats/json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../../src/formats/json-text/read.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreText } from "../../src/restore/restore.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { openArchive } from "../../src/storage/archive/open.ts";
+import { restoreText } from "../../src/storage/restore/restore.ts";
 
 /** Masks the text of a file with an archive, as the command does, and restores it. */
 export async function thereAndBack(text: string, policy: Policy) {

@@ -4,7 +4,7 @@ import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { type ArchiveSource, locationOfPrincipal } from "../../archive/open.ts";
+import { type ArchiveSource, locationOfPrincipal } from "../../storage/archive/open.ts";
 import { type BodyReader, headerNamesRevision, namesRevision } from "../body.ts";
 import type { ServerOptions } from "../offer.ts";
 import { createServer } from "../server.ts";

@@ -6,15 +6,20 @@ import "../../operations/recall.ts";
 import { isDeepStrictEqual } from "node:util";
 import { isMainThread } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
-import type { Archive, Original } from "../../archive/archive.ts";
-import { type ArchiveLocation, type ArchiveSource, createArchives, openArchiveOfPolicy } from "../../archive/open.ts";
 import { createCompactionSource } from "../../config/compaction.ts";
 import { resolvePolicy } from "../../engine/policy/layers.ts";
 import type { PolicyLayer } from "../../engine/policy/schema.ts";
 import { SummariserError } from "../../errors.ts";
-import { createFileAccess } from "../../files/access.ts";
 import type { LogEvent } from "../../log.ts";
 import { captureWarnings } from "../../log.ts";
+import type { Archive, Original } from "../../storage/archive/archive.ts";
+import {
+	type ArchiveLocation,
+	type ArchiveSource,
+	createArchives,
+	openArchiveOfPolicy,
+} from "../../storage/archive/open.ts";
+import { createFileAccess } from "../../storage/files/access.ts";
 import type { Summariser } from "../../summariser/summariser.ts";
 import { messageBytes } from "../answer.ts";
 import { runTool, type ToolContext } from "../tool.ts";

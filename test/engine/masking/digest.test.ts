@@ -5,7 +5,7 @@ import { localeNames } from "../../../src/engine/policy/names.ts";
 import type { Policy } from "../../../src/engine/policy/schema.ts";
 import { type Originals, wordings } from "../../../src/engine/policy/wordings.ts";
 import { loadCounter } from "../../../src/formats/tokens/counter.ts";
-import { placeholderReaderOf } from "../../../src/restore/recognise.ts";
+import { placeholderReaderOf } from "../../../src/storage/restore/recognise.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { digestOf } from "./digests.ts";
 

@@ -9,7 +9,7 @@ import {
 	walk,
 } from "../../../src/engine/masking/history.ts";
 import { wordings } from "../../../src/engine/policy/wordings.ts";
-import { placeholdersOf } from "../../../src/restore/recognise.ts";
+import { placeholdersOf } from "../../../src/storage/restore/recognise.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { historyOf } from "../../support/replay-history.ts";
 import { roughCount } from "../../support/rough-count.ts";

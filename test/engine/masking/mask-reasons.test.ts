@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { planMask } from "../../../src/engine/masking/mask.ts";
 import type { PolicyLayer } from "../../../src/engine/policy/schema.ts";
 import { wordings } from "../../../src/engine/policy/wordings.ts";
-import { placeholdersOf } from "../../../src/restore/recognise.ts";
+import { placeholdersOf } from "../../../src/storage/restore/recognise.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { roughCount } from "../../support/rough-count.ts";
 import { transcriptFrom } from "../../support/transcripts.ts";

@@ -6,7 +6,7 @@ import type { PolicyLayer } from "../../../src/engine/policy/schema.ts";
 import { wordings } from "../../../src/engine/policy/wordings.ts";
 import { meterSchedule } from "../../../src/engine/replaying/bill.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
-import { placeholdersOf } from "../../../src/restore/recognise.ts";
+import { placeholdersOf } from "../../../src/storage/restore/recognise.ts";
 import { conversations, maskSettings } from "../../support/conversation-arbitrary.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { historyOf, turnsOf } from "../../support/replay-history.ts";

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeText, encodeText } from "../../../src/formats/json-text/text-bytes.ts";
-import { anyText } from "../../archive/texts.ts";
+import { anyText } from "../../storage/archive/texts.ts";
 
 async function decode(pieces: Iterable<Buffer>): Promise<string> {
 	let text = "";

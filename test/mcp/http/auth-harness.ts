@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
-import { createPrincipalArchives } from "../../../src/archive/open.ts";
 import { resolvePolicy } from "../../../src/engine/policy/layers.ts";
 import type { LogEvent } from "../../../src/log.ts";
 import { createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import type { HttpOptions } from "../../../src/mcp/http/server.ts";
+import { createPrincipalArchives } from "../../../src/storage/archive/open.ts";
 import { type Running, start } from "./harness.ts";
 
 /** Tokens of 32 characters, which is the least. */

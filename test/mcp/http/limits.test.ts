@@ -1,6 +1,6 @@
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test, vi } from "vitest";
-import type { ArchiveSource } from "../../../src/archive/open.ts";
+import type { ArchiveSource } from "../../../src/storage/archive/open.ts";
 import type { Summariser } from "../../../src/summariser/summariser.ts";
 import { patience } from "../../support/patience.ts";
 import { standInSummariser } from "../../support/stand-in-summariser.ts";

@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import type { ArchiveSource } from "../../../src/archive/open.ts";
+import type { ArchiveSource } from "../../../src/storage/archive/open.ts";
 import { patience } from "../../support/patience.ts";
 import {
 	chat,

@@ -1,0 +1,399 @@
+import { once } from "node:events";
+import { PalimpsestError } from "../../errors.ts";
+import type { Retention, Sweep } from "./archive.ts";
+import {
+	type Driver,
+	type Entry,
+	type HoldingPage,
+	type ListingPlace,
+	readAbout,
+	rememberHash,
+	type Stored,
+	writeAbout,
+} from "./driver.ts";
+import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
+import {
+	decideSweep,
+	type Holding,
+	readIntent,
+	type SweepTime,
+	safeForMs,
+	secondThoughtsMs,
+	sweepOf,
+} from "./retention.ts";
+import { redisLocation } from "./saved-address.ts";
+
+const pieceBytes = 1 << 20;
+const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
+const intentForMs = String(30 * secondThoughtsMs);
+const page = 1000;
+
+/** Keys expire by the clock of Redis after twice the retention's age without use. Sweeps apply the retention itself. */
+export async function createRedisDriver(
+	options: RedisAddress & { readonly namespace: string; readonly retention: Retention; readonly now: () => number },
+): Promise<Driver> {
+	const { namespace, retention, now } = options;
+	const connection = await connectRedis(options);
+	const keys = keysOf(namespace);
+	const lifetime = 2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs;
+	const expiry = String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
+	const sent = new Set<string>();
+
+	const renew = (...names: string[]) => names.map((name): Command => ["PEXPIRE", name, expiry]);
+	const claim = (name: string, hash: string): Command => ["SET", name, hash, "PX", expiry, "NX"];
+	// The time of use comes first. A sweep in between then leaves the text alone, or the commands after it find it gone.
+	const markUsed = (hash: string): Command[] => [
+		["ZADD", keys.used, String(now()), hash],
+		claim(keys.ref(hash), hash),
+		...renew(keys.used, keys.ref(hash), keys.about(hash), keys.text(hash)),
+	];
+	const describe = ({ hash, about }: Entry): Command[] => {
+		const call = callKey(about.toolCallId);
+		const record: Command[] = [["HSETNX", keys.about(hash), call, writeAbout(about)], ...renew(keys.about(hash))];
+		if (about.toolCallId === undefined) return record;
+		return [...record, ["ZADD", keys.call(call), "NX", String(about.archivedAt), hash], ...renew(keys.call(call))];
+	};
+	const store = ({ hash, pieces }: Entry): Command[] => [
+		["SET", keys.text(hash), Buffer.concat([...pieces()]), "PX", expiry],
+		claim(keys.ref(hash), hash),
+		["GET", keys.ref(hash)],
+	];
+
+	const writeOnce = async (entries: readonly Entry[]): Promise<Entry[]> => {
+		const commands: Command[] = [];
+		const checks: ((replies: readonly Reply[]) => void)[] = [];
+		const missing: Entry[] = [];
+		const seen = new Set<string>();
+		for (const entry of entries) {
+			const { hash } = entry;
+			if (!seen.has(hash)) {
+				const isKnown = sent.has(hash);
+				if (!isKnown) commands.push(...store(entry));
+				const owner = commands.length - 1;
+				commands.push(...markUsed(hash));
+				const mark = commands.push(["STRLEN", keys.text(hash)]) - 1;
+				checks.push((replies) => {
+					if (!isKnown && String(replies[owner]) !== hash) throw ambiguous();
+					if (replies[mark] !== entry.about.bytes) missing.push(entry);
+				});
+			}
+			seen.add(hash);
+			commands.push(...describe(entry));
+		}
+		const replies = await connection.send(commands);
+		for (const check of checks) check(replies);
+		for (const { hash } of entries) rememberHash(sent, hash);
+		return missing;
+	};
+
+	return {
+		location: connection.location,
+		async write(entries) {
+			const missing = await writeOnce(entries);
+			for (const { hash } of missing) sent.delete(hash);
+			if (missing.length > 0) await writeOnce(missing);
+		},
+		async hashesFrom(prefixes) {
+			const isEarlier = (prefix: string) => prefix.length < hexDigitsOfRef;
+			const keyOf = (prefix: string) => (isEarlier(prefix) ? keys.short(prefix) : keys.ref(prefix));
+			const replies = await connection.send(prefixes.map((prefix) => ["GET", keyOf(prefix)]));
+			const found = replies.flatMap((hash) => (hash === null ? [] : String(hash)));
+			for (const [at, prefix] of prefixes.entries()) {
+				// The key has expired, or this version archived the text.
+				if (replies[at] === null && isEarlier(prefix)) found.push(...(await usedFrom(connection, keys, prefix)));
+			}
+			return [...new Set(found)];
+		},
+		async read(hash) {
+			const [exists] = await connection.send([["EXISTS", keys.text(hash)]]);
+			if (exists !== 1) return undefined;
+			await connection.send(markUsed(hash));
+			return piecesOf(connection, keys.text(hash));
+		},
+		distrust: (hash) => sent.delete(hash),
+		async aboutsOf(hash) {
+			const [fields] = await connection.send([["HGETALL", keys.about(hash)]]);
+			const flat = textsOf(fields);
+			return flat.flatMap((call, at) => (at % 2 === 0 ? (readAbout(flat[at + 1] ?? "", call) ?? []) : []));
+		},
+		async find(toolCallId) {
+			const call = callKey(toolCallId);
+			const [members] = await connection.send([["ZRANGE", keys.call(call), "0", "-1"]]);
+			const hashes = textsOf(members);
+			const exist = hashes.map((hash): Command => ["EXISTS", keys.text(hash)]);
+			const replies = await connection.send([...exist, ...hashes.map((hash) => ["HGET", keys.about(hash), call])]);
+			return hashes.flatMap((hash, index): Stored[] => {
+				const about = readAbout(String(replies[hashes.length + index]), call);
+				return replies[index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
+			});
+		},
+		async *hashes() {
+			for await (const { texts } of holdingPages(connection, keys)) for (const { hash } of texts) yield hash;
+		},
+		holdings: (after) => holdingPages(connection, keys, after),
+		async peek(hashes) {
+			const [replies] = hashes.length === 0 ? [] : await connection.send([["MGET", ...hashes.map(keys.text)]]);
+			return (Array.isArray(replies) ? replies : []).map((reply) => (Buffer.isBuffer(reply) ? reply : undefined));
+		},
+		async claimSweep() {
+			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
+			return claimed !== null;
+		},
+		sweep: (time) => sweepRedis(connection, keys, { retention, time }),
+		async clear() {
+			const count = (await holdingsIn(connection, keys)).length;
+			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
+			sent.clear();
+			return count;
+		},
+		close: connection.close,
+	};
+}
+
+/**
+ * The keys of a namespace. The braces keep them on one node of a Redis Cluster.
+ *
+ * - `text:{hash}`: the bytes of a text;
+ * - `about:{hash}`: a hash with the record of the text (JSON) for each tool call;
+ * - `ref:{15 digits}`: the hash whose ref has these digits;
+ * - `call:{call}`: a sorted set of the hashes of a tool call;
+ * - `used`: a sorted set of all hashes by the time of their last use, in ms;
+ * - `swept`: exists for an hour after an automatic sweep;
+ * - `sweep-intent`: the intent of an automatic sweep that waits (JSON);
+ * - `short:{8 digits}`: of older versions: the hash that a reference of 8 characters names.
+ */
+function keysOf(namespace: string) {
+	const prefix = `palimpsest:{${namespace}}:`;
+	return {
+		all: `${prefix}*`,
+		text: (hash: string) => `${prefix}text:${hash}`,
+		about: (hash: string) => `${prefix}about:${hash}`,
+		short: (digits: string) => `${prefix}short:${digits}`,
+		ref: (hash: string) => `${prefix}ref:${hash.slice(0, hexDigitsOfRef)}`,
+		call: (call: string) => `${prefix}call:${call}`,
+		calls: `${prefix}call:*`,
+		used: `${prefix}used`,
+		sweepMarker: `${prefix}swept`,
+		sweepIntent: `${prefix}sweep-intent`,
+	};
+}
+
+type Keys = ReturnType<typeof keysOf>;
+
+function textsOf(reply: Reply | undefined): string[] {
+	return Array.isArray(reply) ? reply.map(String) : [];
+}
+
+async function* piecesOf(connection: RedisConnection, key: string): AsyncGenerator<Buffer> {
+	for (let start = 0; ; start += pieceBytes) {
+		const [piece] = await connection.send([["GETRANGE", key, String(start), String(start + pieceBytes - 1)]]);
+		if (!Buffer.isBuffer(piece) || piece.length === 0) return;
+		yield piece;
+		if (piece.length < pieceBytes) return;
+	}
+}
+
+/** Lists keys in pages. A key that is written during the listing may be missing or come twice. */
+async function* scanKeys(connection: RedisConnection, pattern: string): AsyncGenerator<readonly string[]> {
+	let cursor = "0";
+	do {
+		const [reply] = await connection.send([["SCAN", cursor, "MATCH", pattern, "COUNT", String(page)]]);
+		const [next, found] = Array.isArray(reply) ? reply : [];
+		cursor = String(next ?? "0");
+		const names = textsOf(found);
+		if (names.length > 0) yield names;
+	} while (cursor !== "0");
+}
+
+function* pagesOf<T>(items: readonly T[]): Generator<readonly T[]> {
+	for (let start = 0; start < items.length; start += page) yield items.slice(start, start + page);
+}
+
+/** Redis itself compares the hashes, some at a time. */
+async function usedFrom(connection: RedisConnection, keys: Keys, prefix: string): Promise<string[]> {
+	const found: string[] = [];
+	let cursor = "0";
+	do {
+		const [reply] = await connection.send([["ZSCAN", keys.used, cursor, "MATCH", `${prefix}*`, "COUNT", "10000"]]);
+		const [next, members] = Array.isArray(reply) ? reply : [];
+		cursor = String(next ?? "0");
+		found.push(...textsOf(members).filter((_, at) => at % 2 === 0));
+	} while (cursor !== "0");
+	return found;
+}
+
+/** A page as one string, since replies to so many commands take much memory; before it, the place after which the next begins. */
+const listPage = `
+local from, used, hash = 0, ARGV[2], ARGV[3]
+if used ~= '' then from = redis.call('ZCOUNT', KEYS[1], '(' .. used, '+inf') end
+while true do
+  local some = redis.call('ZREVRANGE', KEYS[1], from, from + ${page - 1}, 'WITHSCORES')
+  if #some == 0 then return {'', ''} end
+  local lines = {}
+  for at = 1, #some, 2 do
+    if used == '' or tonumber(some[at + 1]) < tonumber(used) or some[at] < hash then
+      local bytes = redis.call('STRLEN', ARGV[1] .. some[at])
+      if bytes > 0 or redis.call('EXISTS', ARGV[1] .. some[at]) == 1 then
+        lines[#lines + 1] = some[at] .. ' ' .. some[at + 1] .. ' ' .. bytes
+      end
+    end
+  end
+  if #lines > 0 then return {some[#some] .. ' ' .. some[#some - 1], table.concat(lines, '\\n')} end
+  from = from + ${page}
+end`;
+
+async function* holdingPages(
+	connection: RedisConnection,
+	keys: Keys,
+	after?: ListingPlace,
+): AsyncGenerator<HoldingPage> {
+	let [used = "", hash = ""] = after ? [String(after.usedAt ?? ""), after.hash] : [];
+	for (;;) {
+		const [reply] = await connection.send([["EVAL", listPage, "1", keys.used, keys.text(""), used, hash]]);
+		const [place, lines] = textsOf(reply);
+		if (!lines) return;
+		const texts = lines.split("\n").map((line): Holding => {
+			const [name = "", usedAt, bytes] = line.split(" ");
+			return { hash: name, usedAt: Number(usedAt), bytes: Number(bytes) };
+		});
+		yield { order: "use", texts };
+		[used = "", hash = ""] = (place as string).split(" ");
+	}
+}
+
+async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Holding[]> {
+	const holdings: Holding[] = [];
+	for await (const { texts } of holdingPages(connection, keys)) holdings.push(...texts);
+	return holdings;
+}
+
+/** A script, since Redis may run commands of other processes between two of ours. */
+const removeUnlessUsed = `
+local used = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if used and tonumber(used) ~= tonumber(ARGV[2]) then return 0 end
+redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+return 1`;
+
+const forgetIfGone = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
+
+async function sweepRedis(
+	connection: RedisConnection,
+	keys: Keys,
+	{ retention, time }: { readonly retention: Retention; readonly time: SweepTime },
+): Promise<Sweep> {
+	const holdings = await holdingsIn(connection, keys);
+	const [before] = await connection.send([["GET", keys.sweepIntent]]);
+	const left = before === null ? undefined : readIntent(String(before));
+	const { expired, intent } = decideSweep({ holdings, retention, time, intent: left });
+	if (intent) await connection.send([["SET", keys.sweepIntent, JSON.stringify(intent), "PX", intentForMs]]);
+	else if (before !== null) await connection.send([["DEL", keys.sweepIntent]]);
+	const removed: Holding[] = [];
+	for (const some of pagesOf(expired)) {
+		const replies = await connection.send(
+			some.map(({ hash, usedAt }) => {
+				const names = [keys.used, keys.text(hash), keys.about(hash), keys.ref(hash)];
+				return ["EVAL", removeUnlessUsed, String(names.length), ...names, hash, String(usedAt)];
+			}),
+		);
+		removed.push(...some.filter((_, at) => replies[at] === 1));
+	}
+	// A set that stays in use never expires as a whole, such as the one of `call_0`, an id that many models use again.
+	await tidy(connection, keys, [keys.used]);
+	for await (const sets of scanKeys(connection, keys.calls)) await tidy(connection, keys, sets);
+	return sweepOf(holdings, removed);
+}
+
+async function tidy(connection: RedisConnection, keys: Keys, sets: readonly string[]): Promise<void> {
+	const members = await connection.send(sets.map((set): Command => ["ZRANGE", set, "0", "-1"]));
+	const pairs = sets.flatMap((set, at) => textsOf(members[at]).map((hash) => ({ set, hash })));
+	for (const some of pagesOf(pairs)) {
+		const there = await connection.send(some.map(({ hash }): Command => ["EXISTS", keys.text(hash)]));
+		const gone = some.filter((_, at) => there[at] === 0);
+		await connection.send(gone.map(({ set, hash }) => ["EVAL", forgetIfGone, "2", set, keys.text(hash), hash]));
+	}
+}
+
+type Command = readonly (string | Buffer)[];
+type Reply = number | Buffer | null | readonly Reply[];
+
+type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
+
+interface RedisAddress {
+	readonly url: string;
+	/** Time without an answer after which the connection counts as lost. */
+	readonly timeoutMs?: number | undefined;
+	readonly load?: (() => Promise<typeof import("@redis/client")>) | undefined;
+}
+
+/** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
+async function connectRedis(address: RedisAddress) {
+	const { url, timeoutMs = 10_000, load = () => import("@redis/client") } = address;
+	const location = redisLocation(url);
+	const redis = await load().catch((cause) => {
+		const message = "An archive in Redis needs the package @redis/client. Install it: npm install @redis/client";
+		throw new PalimpsestError("archive_unavailable", message, { cause });
+	});
+
+	const begin = () => {
+		const made = redis.createClient({
+			url,
+			RESP: 2,
+			disableOfflineQueue: true,
+			socket: { socketTimeout: timeoutMs, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
+			// Without these, an unused connection would count as lost.
+			pingInterval: timeoutMs / 2,
+			commandOptions: { typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
+		});
+		// Without a listener, a lost connection would end the process. The calls report the reason.
+		made.on("error", () => {});
+		made.on("end", () => made.emit("error", new Error("closed")));
+		// Each call that waits for the connection adds a listener.
+		made.setMaxListeners(0);
+		made.connect().catch(() => {});
+		return made;
+	};
+	let client: ReturnType<typeof begin> | undefined;
+
+	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
+		client ??= begin();
+		const current = client;
+		if (!current.isReady) await once(current, "ready");
+		// Commands of one turn are sent together.
+		return Promise.all(commands.map((command) => current.sendCommand<Reply>([...command])));
+	};
+
+	return {
+		location,
+		/** One round trip, replies in order. After an error, some of the commands may have been carried out. */
+		send: (commands: readonly Command[]) =>
+			answersTo(commands).catch((error) => {
+				throw refused(location, error);
+			}),
+		async close() {
+			const open = client;
+			client = undefined;
+			if (open?.isOpen) open.destroy();
+		},
+	};
+}
+
+const refusals: Readonly<Record<string, string>> = {
+	OOM: "Redis has no memory left. Raise its maxmemory, or shorten the retention",
+	NOAUTH: "Redis asks for a password. Put it into the address",
+	WRONGPASS: "Redis does not know this user or password",
+	NOPERM: "the Redis user may not use these keys or commands",
+	READONLY: "this Redis is a replica that takes no writes. Name the primary",
+	MISCONF: "Redis cannot save to its disk and takes no writes",
+	LOADING: "Redis is loading its data. Try again in a moment",
+};
+
+/** An error of Redis may quote the sent text, so this shows only its first word, a code. */
+function refused(location: string, cause: unknown): PalimpsestError {
+	const { message = "", code } = cause as NodeJS.ErrnoException;
+	const word = /^[A-Z]{2,}\b/.exec(message)?.[0];
+	const reason =
+		refusals[word ?? ""] ??
+		`it is not there or does not answer (${code ?? word ?? "connection lost"}). Start it, or name another archive`;
+	return new PalimpsestError("archive_unavailable", `The archive in ${location} cannot be used: ${reason}.`, { cause });
+}
