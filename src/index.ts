@@ -36,6 +36,8 @@ export type { TextCount } from "./operations/count.ts";
 export type { EditRecord } from "./operations/edit-record.ts";
 export type { GuardWithCompactionReport as GuardReport } from "./operations/guard-with-compaction.ts";
 export type { MaskReport } from "./operations/mask.ts";
+export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./operations/summariser/endpoint.ts";
+export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./operations/summariser/summariser.ts";
 export type { TruncateReport } from "./operations/truncate.ts";
 export type {
 	Archive,
@@ -49,5 +51,3 @@ export type {
 } from "./storage/archive/archive.ts";
 export type { ArchiveOptions } from "./storage/archive/open.ts";
 export type { RestoreReport } from "./storage/restore/restore.ts";
-export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summariser/endpoint.ts";
-export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./summariser/summariser.ts";

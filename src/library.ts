@@ -1,4 +1,3 @@
-import { languageOfReader } from "./config/reader.ts";
 import type { CompactionStrategy } from "./engine/compaction/strategy.ts";
 import { isPlainJson, NotJsonError, requireJson } from "./engine/conversation/json.ts";
 import { checkPolicyLayer } from "./engine/policy/check.ts";
@@ -25,17 +24,18 @@ import {
 	type SummarySource,
 	strategyOfCall,
 } from "./operations/compaction-request.ts";
+import { languageOfReader } from "./operations/config/reader.ts";
 import type { GivenTokens } from "./operations/context-window.ts";
 import type { Outcome } from "./operations/conversation.ts";
 import { countText, type TextCount } from "./operations/count.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
+import type { Summariser, SummaryProgress } from "./operations/summariser/summariser.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import type { CutOptions } from "./operations/truncation-limit.ts";
 import type { Archive } from "./storage/archive/archive.ts";
 import { type ArchiveOptions, openArchive as open } from "./storage/archive/open.ts";
 import { type RestoreReport, restoreConversation } from "./storage/restore/restore.ts";
-import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 
 export interface CallOptions {
 	/** Differences from the preset: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */

@@ -3,7 +3,7 @@ import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { objectOf, objectsOf } from "../formats/json-text/value.ts";
-import { createJoinedChunks } from "../http/body.ts";
+import { createJoinedChunks } from "../operations/http/body.ts";
 import { createAwsEventReader } from "./aws-event-stream.ts";
 import type { Api } from "./observed-caching.ts";
 import { type Served, servedByHeaders, servedIn } from "./served.ts";

@@ -5,7 +5,7 @@ import path from "node:path";
 import type { LaunchedProgram, LaunchSurroundings, Pointing } from "../hosts/host.ts";
 import { keepNewEntries, linkEntries } from "../hosts/linked-folder.ts";
 import { ownCommand, shellWord, windowsWord } from "../hosts/own-command.ts";
-import { exceptingLoopback } from "../http/network-proxy.ts";
+import { exceptingLoopback } from "../operations/http/network-proxy.ts";
 import { type ArchiveCommandOptions, archiveVariables, say } from "./input-output.ts";
 import { exitCodeOfEnd, startOf } from "./processes.ts";
 

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
-import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { resolvePolicy } from "../engine/policy/layers.ts";
 import { describePolicy } from "../engine/policy/reference.ts";
 import type { Policy } from "../engine/policy/schema.ts";
@@ -13,7 +12,8 @@ import { usualHookChars } from "../hosts/hook-answers.ts";
 import { enteredHooks, hookTarget, pluginModule } from "../hosts/hooks.ts";
 import { hookHosts, ownPluginHosts, serverHosts } from "../hosts/hosts.ts";
 import { hasOwnPlugin, hostStates } from "../hosts/install.ts";
-import { parseAddress } from "../http/address.ts";
+import { continuousPolicy, ignoredWarning, loadConfig } from "../operations/config/config.ts";
+import { parseAddress } from "../operations/http/address.ts";
 import { counted } from "../operations/window-words.ts";
 import { archiveLocation, openArchiveOfPolicy } from "../storage/archive/open.ts";
 import { readRegularFile } from "../storage/files/access.ts";

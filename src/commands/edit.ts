@@ -1,10 +1,10 @@
-import { type CompactionSource, createCompactionSource } from "../config/compaction.ts";
-import type { Config } from "../config/config.ts";
 import type { BuiltInStrategy } from "../engine/policy/names.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { compactConversation } from "../operations/compact.ts";
 import { type SummarySource, strategyOfCall } from "../operations/compaction-request.ts";
+import { type CompactionSource, createCompactionSource } from "../operations/config/compaction.ts";
+import type { Config } from "../operations/config/config.ts";
 import { countingWords } from "../operations/count.ts";
 import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
 import { maskConversation, notesOnWindow } from "../operations/mask.ts";

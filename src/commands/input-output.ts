@@ -2,7 +2,6 @@ import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
-import { type Config, type ConfigSources, ignoredWarning, loadConfig } from "../config/config.ts";
 import { compactJson } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
 import { logLevels } from "../engine/policy/names.ts";
@@ -15,13 +14,14 @@ import type { Recording } from "../formats/recording.ts";
 import { readChatLog } from "../formats/vscode-chat.ts";
 import { ownCommandAnywhere, shellArgument } from "../hosts/own-command.ts";
 import type { Log, LogLevel } from "../log.ts";
+import { type Config, type ConfigSources, ignoredWarning, loadConfig } from "../operations/config/config.ts";
 import type { Outcome } from "../operations/conversation.ts";
 import type { MaskRequest } from "../operations/mask.ts";
+import type { SummaryProgress } from "../operations/summariser/summariser.ts";
 import type { Archive } from "../storage/archive/archive.ts";
 import { archiveLocation, nameForPrograms, openArchiveOfPolicy, saveCredentials } from "../storage/archive/open.ts";
 import { decodeText, readRegularFile } from "../storage/files/access.ts";
 import { unpack } from "../storage/files/packed.ts";
-import type { SummaryProgress } from "../summariser/summariser.ts";
 
 export interface CommonOptions {
 	readonly policy?: string;

@@ -1,5 +1,3 @@
-import { createCompactionSource } from "../config/compaction.ts";
-import { loadConfig, readPolicyFile } from "../config/config.ts";
 import { policyJsonSchema } from "../engine/policy/check.ts";
 import { resolvePolicy } from "../engine/policy/layers.ts";
 import { presetNames } from "../engine/policy/names.ts";
@@ -7,6 +5,8 @@ import { presets } from "../engine/policy/presets.ts";
 import { policyReference } from "../engine/policy/reference.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
+import { createCompactionSource } from "../operations/config/compaction.ts";
+import { loadConfig, readPolicyFile } from "../operations/config/config.ts";
 import { guardConversation } from "../operations/guard.ts";
 import { truncateText } from "../operations/truncate.ts";
 import { type CommonOptions, commandConfig, configSources, printJson, say, withArchive } from "./input-output.ts";

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { createCompactionSource } from "../config/compaction.ts";
-import { createPolicySource } from "../config/config.ts";
 import { quote } from "../engine/policy/errors.ts";
 import { logLevels } from "../engine/policy/names.ts";
 import { PalimpsestError } from "../errors.ts";
 import { captureStandardError, createOperatorLog, type LogLevel } from "../log.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { toolsNamed } from "../mcp/tools.ts";
+import { createCompactionSource } from "../operations/config/compaction.ts";
+import { createPolicySource } from "../operations/config/config.ts";
 import { listRunning } from "../proxy/running.ts";
 import { archiveLocation, createArchiveSource } from "../storage/archive/open.ts";
 import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./input-output.ts";

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { continuousPolicy } from "../config/config.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/detect.ts";
@@ -9,6 +8,7 @@ import { readTextDocument, type TextDocument } from "../formats/json-text/read.t
 import { modelOfSession } from "../formats/model.ts";
 import { shellWord } from "../hosts/own-command.ts";
 import { copySession, requireSession, type SessionCopy } from "../hosts/session-copy.ts";
+import { continuousPolicy } from "../operations/config/config.ts";
 import { countingWords } from "../operations/count.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { continuousPolicy, readPolicyFile } from "../config/config.ts";
 import { resolvePolicy, settingsLayer } from "../engine/policy/layers.ts";
 import { presetNames } from "../engine/policy/names.ts";
 import type { PolicyLayer } from "../engine/policy/schema.ts";
 import { PalimpsestError } from "../errors.ts";
 import { enteredHooks, hookTarget } from "../hosts/hooks.ts";
 import { hookHosts, hosts } from "../hosts/hosts.ts";
+import { continuousPolicy, readPolicyFile } from "../operations/config/config.ts";
 import { version } from "../version.ts";
 import { say } from "./input-output.ts";
 import { programNamed } from "./proxy.ts";

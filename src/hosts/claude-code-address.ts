@@ -4,7 +4,7 @@ import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { objectOf } from "../formats/json-text/value.ts";
-import { exceptingLoopback, networkVariables } from "../http/network-proxy.ts";
+import { exceptingLoopback, networkVariables } from "../operations/http/network-proxy.ts";
 import {
 	beforeDashes,
 	laidOver,

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { JsonObject } from "../engine/conversation/json.ts";
 import type { ValueEdit } from "../formats/json-text/edit.ts";
-import type { Environment } from "../http/network-proxy.ts";
+import type { Environment } from "../operations/http/network-proxy.ts";
 import type { HookContext, HookShell, ToolEvent } from "./hook-answers.ts";
 
 /** An agent program or editor: one file, which says all that is known of it. Each member is a thing that it can do. */

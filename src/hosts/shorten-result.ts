@@ -1,12 +1,12 @@
 import type { FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
-import { findPolicyFiles, ignoredWarning, loadConfig, type PolicyFileSearch } from "../config/config.ts";
-import { languageOfReader } from "../config/reader.ts";
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { valueAt } from "../engine/policy/errors.ts";
 import type { LocaleName, PresetName } from "../engine/policy/names.ts";
 import { presets } from "../engine/policy/presets.ts";
 import { excerptWordings } from "../engine/policy/wordings.ts";
+import { findPolicyFiles, ignoredWarning, loadConfig, type PolicyFileSearch } from "../operations/config/config.ts";
+import { languageOfReader } from "../operations/config/reader.ts";
 import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
 import { charsCheck } from "../operations/truncation-limit.ts";
 import { openToRead } from "../storage/files/disk.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
-import { createBodyHold } from "../http/body.ts";
+import { createBodyHold } from "../operations/http/body.ts";
 import type { ArchiveLocation } from "../storage/archive/open.ts";
 
 /** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */

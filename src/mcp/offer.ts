@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 import type { CallToolResult, RequestId, Tool as ToolDefinition } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import type { CompactionSource } from "../config/compaction.ts";
-import type { PolicySource } from "../config/config.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { describePolicy } from "../engine/policy/reference.ts";
 import type { Policy, PolicyLayer } from "../engine/policy/schema.ts";
 import type { Log, OnCallEnd } from "../log.ts";
+import type { CompactionSource } from "../operations/config/compaction.ts";
+import type { PolicySource } from "../operations/config/config.ts";
 import type { ArchiveLocation, ArchiveSource } from "../storage/archive/open.ts";
 import { createFileAccess, createSpill, type Spill } from "../storage/files/access.ts";
 import { version } from "../version.ts";

@@ -1,12 +1,12 @@
 import type { GetPromptResult, ReadResourceResult, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import type { PolicySource } from "../config/config.ts";
 import { policyJsonSchema } from "../engine/policy/check.ts";
 import { resolvePolicy } from "../engine/policy/layers.ts";
 import { presetNames } from "../engine/policy/names.ts";
 import { presets } from "../engine/policy/presets.ts";
 import { PalimpsestError } from "../errors.ts";
 import { modelNames } from "../formats/tokens/models.ts";
+import type { PolicySource } from "../operations/config/config.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
 import type { ArchiveSource } from "../storage/archive/open.ts";
 import { invalidParams, largestAnswer, RequestError } from "./answer.ts";

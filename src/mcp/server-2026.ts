@@ -15,8 +15,8 @@ import {
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Log } from "../log.ts";
-import type { SamplingRequest } from "../summariser/sampling.ts";
-import { joinSignals, type Summariser } from "../summariser/summariser.ts";
+import type { SamplingRequest } from "../operations/summariser/sampling.ts";
+import { joinSignals, type Summariser } from "../operations/summariser/summariser.ts";
 import { describeRequestErrors } from "./answer.ts";
 import { createOffer, createToolCaller, rootFolders, type ServerOptions, toolDefinition } from "./offer.ts";
 import { bindPrompts, currentPolicyUri, listCache, resourcesOf } from "./resources.ts";
@@ -171,7 +171,7 @@ function createRounds(call: {
 		throw controller.signal.reason;
 	};
 	const model = async (): Promise<Summariser> => {
-		const { createSamplingSummariser } = await import("../summariser/sampling.ts");
+		const { createSamplingSummariser } = await import("../operations/summariser/sampling.ts");
 		return createSamplingSummariser({ createMessage: (params) => ask({ method: "sampling/createMessage", params }) });
 	};
 	return {

@@ -15,11 +15,11 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv-provider.js";
 import { z } from "zod";
-import type { PolicySource } from "../config/config.ts";
 import { logLevels } from "../engine/policy/names.ts";
 import type { Log } from "../log.ts";
-import type { SamplingOptions } from "../summariser/sampling.ts";
-import { joinSignals, type Summariser } from "../summariser/summariser.ts";
+import type { PolicySource } from "../operations/config/config.ts";
+import type { SamplingOptions } from "../operations/summariser/sampling.ts";
+import { joinSignals, type Summariser } from "../operations/summariser/summariser.ts";
 import { describeRequestErrors } from "./answer.ts";
 import {
 	createOffer,
@@ -171,5 +171,5 @@ function clientModel(
 		const asked = extra.sendRequest({ method: "sampling/createMessage", params }, z.looseObject({}), options);
 		return asked.finally(joined.release);
 	};
-	return async () => (await import("../summariser/sampling.ts")).createSamplingSummariser({ createMessage });
+	return async () => (await import("../operations/summariser/sampling.ts")).createSamplingSummariser({ createMessage });
 }

@@ -1,5 +1,5 @@
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { createJoinedChunks } from "../http/body.ts";
+import { createJoinedChunks } from "../operations/http/body.ts";
 
 /** The length and the ends of a line that is too long. */
 export interface OversizedLine {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import type { CompactionSource } from "../config/compaction.ts";
+import type { CompactionSource } from "../operations/config/compaction.ts";
 import { namesRevision } from "./body.ts";
 import type { ServerOptions } from "./offer.ts";
 import { findRequestId } from "./stdio-lines.ts";

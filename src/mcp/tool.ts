@@ -14,10 +14,10 @@ import type { Policy, PolicyLayer } from "../engine/policy/schema.ts";
 import { type ErrorCode, PalimpsestError } from "../errors.ts";
 import type { CallEnd, CallReport, Log, OnCallEnd } from "../log.ts";
 import type { LoadStrategy } from "../operations/compaction-request.ts";
+import type { RetryProgress, Summariser, SummaryProgress } from "../operations/summariser/summariser.ts";
 import type { Archive } from "../storage/archive/archive.ts";
 import type { ArchiveSource } from "../storage/archive/open.ts";
 import type { FileAccess, Spill } from "../storage/files/access.ts";
-import type { RetryProgress, Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { type Answer, toolError, toolResult } from "./answer.ts";
 import { heldArguments, readArguments } from "./body.ts";
 

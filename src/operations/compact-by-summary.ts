@@ -25,8 +25,6 @@ import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { sha256Of } from "../formats/json-text/value.ts";
 import type { Archive } from "../storage/archive/archive.ts";
-import { summariseInParts } from "../summariser/in-parts.ts";
-import type { Summariser } from "../summariser/summariser.ts";
 import {
 	type CallerRequest,
 	type CompactRequest,
@@ -37,6 +35,8 @@ import {
 	unchanged,
 } from "./compaction-request.ts";
 import { mostUserTokens } from "./context-window.ts";
+import { summariseInParts } from "./summariser/in-parts.ts";
+import type { Summariser } from "./summariser/summariser.ts";
 
 /** docs/compaction.md#tool-result-hiding. No edits if nothing is left to hide. */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {

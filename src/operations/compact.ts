@@ -8,7 +8,6 @@ import { valueAt } from "../engine/conversation/paths.ts";
 import type { Size } from "../engine/conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages } from "../formats/detect.ts";
-import type { SummaryAnswer } from "../summariser/summariser.ts";
 import { planHiding, planSummarised } from "./compact-by-summary.ts";
 import {
 	type CompactionResult,
@@ -24,6 +23,7 @@ import {
 } from "./compaction-request.ts";
 import { concludePlan, policyOfRewrite, retryWithoutArchive } from "./conversation.ts";
 import { guardConversation } from "./guard.ts";
+import type { SummaryAnswer } from "./summariser/summariser.ts";
 
 /**
  * The conversation comes back unchanged if anything fails; `error` says if the archive failed. Throws SummariserError;

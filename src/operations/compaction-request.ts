@@ -5,11 +5,11 @@ import type { Edit } from "../engine/conversation/plan.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../engine/policy/names.ts";
 import { PalimpsestError } from "../errors.ts";
 import { modelOfCall } from "../formats/model.ts";
-import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { calibrate, checkGivenTokens, contextWindowOfCall, type GivenTokens } from "./context-window.ts";
 import { type ChangeReport, type ConversationRequest, type Outcome, openConversation } from "./conversation.ts";
 import { tokenMeter } from "./count.ts";
 import { sentMessages } from "./guard.ts";
+import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 
 export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;
 

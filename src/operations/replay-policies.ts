@@ -1,4 +1,3 @@
-import { readPolicyFile } from "../config/config.ts";
 import { clearedText } from "../engine/masking/placeholder.ts";
 import { checkPolicyLayer } from "../engine/policy/check.ts";
 import { nearestName } from "../engine/policy/errors.ts";
@@ -10,6 +9,7 @@ import { type Rival, rivalPlaceholders } from "../engine/replaying/rivals.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readTextDocument } from "../formats/json-text/read.ts";
 import { decodeText, readRegularFile } from "../storage/files/access.ts";
+import { readPolicyFile } from "./config/config.ts";
 import { arrivesWhole } from "./replay-arrival.ts";
 
 export type ReplayedPolicy = {

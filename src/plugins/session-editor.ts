@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
-import { continuousPolicy, ignoredWarning, loadConfig } from "../config/config.ts";
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { callTarget } from "../engine/masking/call-targets.ts";
 import { isShownWhole } from "../engine/truncation/shown-whole.ts";
 import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
 import { ownCommand, shellArgument } from "../hosts/own-command.ts";
 import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
+import { continuousPolicy, ignoredWarning, loadConfig } from "../operations/config/config.ts";
 import type { SearchRequest } from "../operations/search-originals.ts";
 import { createLedger, type Ledger } from "../proxy/ledger.ts";
 import { inTime } from "../sending/archiving.ts";

@@ -6,7 +6,7 @@ import { writeGrown } from "../formats/json-text/edit.ts";
 import { hasMoreValues } from "../formats/json-text/locate.ts";
 import { readJsonText, type TextDocument } from "../formats/json-text/read.ts";
 import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
-import type { Hold } from "../http/body.ts";
+import type { Hold } from "../operations/http/body.ts";
 import type { HostRequest, WrittenEdit } from "../sending/request.ts";
 import { decodeText } from "../storage/files/access.ts";
 import { type Decoded, decodeInTurn } from "./body.ts";

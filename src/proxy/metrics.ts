@@ -1,4 +1,4 @@
-import { loadPrometheus } from "../http/prometheus.ts";
+import { loadPrometheus } from "../operations/http/prometheus.ts";
 import { version } from "../version.ts";
 import type { Ledger, ProxyStatus } from "./ledger.ts";
 

@@ -1,6 +1,6 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import type { createPolicySource as CreatePolicySource } from "../../src/config/config.ts";
 import type { createServer as CreateServer } from "../../src/mcp/server.ts";
+import type { createPolicySource as CreatePolicySource } from "../../src/operations/config/config.ts";
 import { importBuilt } from "./import-built.ts";
 
 // Palimpsest's own server on the SDK's stdio transport, whose limit of 10 MiB a message is raised.

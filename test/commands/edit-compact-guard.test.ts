@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { guard as guardHere } from "../../src/commands/edit.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
-import { complete, refuse } from "../summariser/chat-server.ts";
+import { complete, refuse } from "../operations/summariser/chat-server.ts";
 import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { handover } from "../support/stand-in-summariser.ts";

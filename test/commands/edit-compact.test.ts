@@ -5,7 +5,7 @@ import { compact as compactHere } from "../../src/commands/edit.ts";
 import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import type { SummaryRequestAnswer } from "../e2e/compact-session.ts";
-import { complete, refuse } from "../summariser/chat-server.ts";
+import { complete, refuse } from "../operations/summariser/chat-server.ts";
 import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

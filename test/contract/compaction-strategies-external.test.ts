@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createCompactionSource } from "../../src/config/compaction.ts";
 import type { CompactionContext, StrategyDependencies } from "../../src/engine/compaction/strategy.ts";
 import { compact } from "../../src/library.ts";
 import { callPolicy, type ToolContext } from "../../src/mcp/tool.ts";
 import { tools } from "../../src/mcp/tools.ts";
+import { createCompactionSource } from "../../src/operations/config/compaction.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -8,7 +8,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { httpServer } from "../e2e/http-server.ts";
 import { send } from "../mcp/http/harness.ts";
-import { startChatServer } from "../summariser/chat-server.ts";
+import { startChatServer } from "../operations/summariser/chat-server.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { hasNginx, nginxBlock, startNginx, writeConfiguration } from "./start-nginx.ts";

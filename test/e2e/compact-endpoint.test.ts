@@ -1,7 +1,7 @@
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { splitFrames } from "../../src/engine/compaction/summary.ts";
-import { answer, type Behaviour, complete, hang, refuse } from "../summariser/chat-server.ts";
+import { answer, type Behaviour, complete, hang, refuse } from "../operations/summariser/chat-server.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "./compact-endpoint.ts";
 import { compactSession, contentOf, firstText, type StdioCompactSession } from "./compact-session.ts";

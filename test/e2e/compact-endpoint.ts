@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll } from "vitest";
-import { type Behaviour, complete, type SeenRequest } from "../summariser/chat-server.ts";
+import { type Behaviour, complete, type SeenRequest } from "../operations/summariser/chat-server.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { type JsonMessage, openaiMessages, system, toolTurn, user } from "../support/script.ts";
 

@@ -7,7 +7,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type ErrorCode, McpError, type Progress } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { splitFrames } from "../../src/engine/compaction/summary.ts";
-import { complete, refuse } from "../summariser/chat-server.ts";
+import { complete, refuse } from "../operations/summariser/chat-server.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { patience } from "../support/patience.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";

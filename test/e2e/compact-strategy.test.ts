@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPolicySource } from "../../src/config/config.ts";
+import { createPolicySource } from "../../src/operations/config/config.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";

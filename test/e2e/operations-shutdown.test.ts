@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Behaviour, complete, hang, startChatServer } from "../summariser/chat-server.ts";
+import { type Behaviour, complete, hang, startChatServer } from "../operations/summariser/chat-server.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { newerClient } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { PassThrough, Writable } from "node:stream";
-import type { PolicySource } from "../../src/config/config.ts";
 import { serveHttp } from "../../src/mcp/http/server.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
+import type { PolicySource } from "../../src/operations/config/config.ts";
 import { startProxy } from "../../src/proxy/server.ts";
 import { createArchiveSource } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -2,7 +2,7 @@ import type { ServerNotification } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { callProgress } from "../../src/mcp/tool.ts";
-import type { SummaryProgress } from "../../src/summariser/summariser.ts";
+import type { SummaryProgress } from "../../src/operations/summariser/summariser.ts";
 
 /** What a client that asked for progress is told. */
 function toldOf(progress: readonly SummaryProgress[]) {

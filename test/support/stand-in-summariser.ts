@@ -1,4 +1,4 @@
-import type { Summariser, SummaryRequest } from "../../src/summariser/summariser.ts";
+import type { Summariser, SummaryRequest } from "../../src/operations/summariser/summariser.ts";
 
 /** A hand-over as a model would write it. */
 export const handover = "## Task\nMend the parser.\n## Next step\nRun the tests in src/parser.ts.";

@@ -374,7 +374,7 @@ type DeepPartial<Value> = Value extends readonly unknown[]
 		: Value;
 
 /** Some fields of a policy, as set by a file, the environment, a flag or a tool's argument. */
-/** `reader` is no field that anybody sets: the language of the person, where it is known (src/config/reader.ts). */
+/** `reader` is no field that anybody sets: the language of the person, where it is known (src/operations/config/reader.ts). */
 export type PolicyLayer = DeepPartial<Policy> & { readonly reader?: Policy["locale"] | undefined };
 
 /** The schema of a layer: every field optional, no defaults. */

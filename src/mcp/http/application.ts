@@ -3,8 +3,8 @@ import { isIP } from "node:net";
 import { hostHeaderValidation } from "@modelcontextprotocol/sdk/server/middleware/hostHeaderValidation.js";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { PalimpsestError } from "../../errors.ts";
-import { hostInUrl, hostOfHeader, isFromOwnPage } from "../../http/address.ts";
 import type { Log } from "../../log.ts";
+import { hostInUrl, hostOfHeader, isFromOwnPage } from "../../operations/http/address.ts";
 
 /** Makes an Express application that checks Host and Origin before any route, also for unknown paths. */
 export function createApplication(options: {

@@ -9,8 +9,8 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import type { errors as JoseErrors, JWTPayload } from "jose";
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import { isLoopback } from "../../http/address.ts";
 import type { Log } from "../../log.ts";
+import { isLoopback } from "../../operations/http/address.ts";
 import { watchFile } from "../../storage/files/watch.ts";
 import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";

@@ -3,8 +3,8 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { PalimpsestError } from "../../errors.ts";
-import { type Address, hostInUrl, isLoopback, listen } from "../../http/address.ts";
-import { mostReadAhead, paceBody } from "../../http/body.ts";
+import { type Address, hostInUrl, isLoopback, listen } from "../../operations/http/address.ts";
+import { mostReadAhead, paceBody } from "../../operations/http/body.ts";
 import { createBodyReader } from "../body.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
 import { checkHost, createApplication } from "./application.ts";

@@ -6,12 +6,13 @@ import "../../operations/recall.ts";
 import { isDeepStrictEqual } from "node:util";
 import { isMainThread } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
-import { createCompactionSource } from "../../config/compaction.ts";
 import { resolvePolicy } from "../../engine/policy/layers.ts";
 import type { PolicyLayer } from "../../engine/policy/schema.ts";
 import { SummariserError } from "../../errors.ts";
 import type { LogEvent } from "../../log.ts";
 import { captureWarnings } from "../../log.ts";
+import { createCompactionSource } from "../../operations/config/compaction.ts";
+import type { Summariser } from "../../operations/summariser/summariser.ts";
 import type { Archive, Original } from "../../storage/archive/archive.ts";
 import {
 	type ArchiveLocation,
@@ -20,7 +21,6 @@ import {
 	openArchiveOfPolicy,
 } from "../../storage/archive/open.ts";
 import { createFileAccess } from "../../storage/files/access.ts";
-import type { Summariser } from "../../summariser/summariser.ts";
 import { messageBytes } from "../answer.ts";
 import { runTool, type ToolContext } from "../tool.ts";
 import { toolsNamed } from "../tools.ts";

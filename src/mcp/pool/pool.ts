@@ -4,10 +4,15 @@ import type { JsonObject } from "../../engine/conversation/json.ts";
 import type { PolicyLayer } from "../../engine/policy/schema.ts";
 import { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "../../errors.ts";
 import type { CallReport, LogEvent } from "../../log.ts";
+import {
+	joinSignals,
+	type Summariser,
+	type SummaryAnswer,
+	type SummaryRequest,
+} from "../../operations/summariser/summariser.ts";
 import { openThreads } from "../../operations/threads.ts";
 import type { Archive, Original } from "../../storage/archive/archive.ts";
 import type { ArchiveLocation, ArchiveSource } from "../../storage/archive/open.ts";
-import { joinSignals, type Summariser, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import { heldArguments } from "../body.ts";
 import type { WorkProgress } from "../tool.ts";
 import { failedCall, type ToolContext, type ToolOutcome } from "../tool.ts";

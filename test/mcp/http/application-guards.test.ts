@@ -1,6 +1,6 @@
 import { connect as connectSocket } from "node:net";
 import { describe, expect, test } from "vitest";
-import type { PolicySource } from "../../../src/config/config.ts";
+import type { PolicySource } from "../../../src/operations/config/config.ts";
 import {
 	initialize,
 	newerRequest,

@@ -5,10 +5,10 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { onTestFinished } from "vitest";
-import type { PolicySource } from "../../../src/config/config.ts";
 import { resolvePolicy } from "../../../src/engine/policy/layers.ts";
 import type { LogEvent } from "../../../src/log.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../../../src/mcp/http/server.ts";
+import type { PolicySource } from "../../../src/operations/config/config.ts";
 import { envelope, newerClient, revision } from "../../support/client-2026.ts";
 
 /** The transports of the revisions with sessions, and the revision without any. */

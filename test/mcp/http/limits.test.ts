@@ -1,7 +1,7 @@
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test, vi } from "vitest";
+import type { Summariser } from "../../../src/operations/summariser/summariser.ts";
 import type { ArchiveSource } from "../../../src/storage/archive/open.ts";
-import type { Summariser } from "../../../src/summariser/summariser.ts";
 import { patience } from "../../support/patience.ts";
 import { standInSummariser } from "../../support/stand-in-summariser.ts";
 import { alice, bob, startWithTokens } from "./auth-harness.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createPolicySource } from "../../../src/config/config.ts";
+import { createPolicySource } from "../../../src/operations/config/config.ts";
 import { version } from "../../../src/version.ts";
 import { patience } from "../../support/patience.ts";
 import { type Connected, chat, connect, type Face, faces, send, start } from "./harness.ts";

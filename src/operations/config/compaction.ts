@@ -1,0 +1,89 @@
+import path from "node:path";
+import type { StrategyDependencies } from "../../engine/compaction/strategy.ts";
+import { invalidPolicy } from "../../engine/policy/errors.ts";
+import type { Environment } from "../../engine/policy/layers.ts";
+import { parseStrategyName } from "../../engine/policy/names.ts";
+import type { Policy } from "../../engine/policy/schema.ts";
+import { SummariserError } from "../../errors.ts";
+import type { OpenAiCompatibleOptions } from "../summariser/endpoint.ts";
+import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser } from "../summariser/summariser.ts";
+import type { CheckedStrategy } from "./external-strategy.ts";
+
+export type CompactionSource = ReturnType<typeof createCompactionSource>;
+
+/** Opens and loads nothing yet. Throws `invalid_policy` if the environment names an unusable model. */
+export function createCompactionSource(from: {
+	readonly environment: Environment;
+	/** The policy file in force. Modules are resolved from its folder; null: from the working directory. */
+	readonly policyFile: () => string | null;
+	readonly workingDirectory: string;
+}) {
+	const { environment, policyFile, workingDirectory } = from;
+	const endpoint = summariserOfEnvironment(environment);
+	const checked = new Map<string, Promise<CheckedStrategy>>();
+	const module = () => import("./external-strategy.ts");
+
+	const checkNamed = (name: string): Promise<CheckedStrategy> => {
+		const file = policyFile();
+		const folder = file === null ? workingDirectory : path.dirname(path.resolve(workingDirectory, file));
+		const key = JSON.stringify([name, folder]);
+		const known = checked.get(key) ?? module().then(({ checkStrategy }) => checkStrategy(name, folder));
+		checked.set(key, known);
+		known.catch(() => checked.delete(key));
+		return known;
+	};
+
+	return {
+		/** One client for all calls; absent if the environment names no model. */
+		endpoint,
+		async loadStrategy(name: string, dependencies: StrategyDependencies) {
+			const { constructStrategy } = await module();
+			return constructStrategy(await checkNamed(name), dependencies);
+		},
+		/** Loads the strategy that a policy names, so that a server reports a bad one at its start. */
+		async check({ compaction: { strategy } }: Policy) {
+			if (parseStrategyName(strategy).kind === "external") await checkNamed(strategy);
+		},
+		close: async () => endpoint?.close(),
+	};
+}
+
+/** The endpoint of `PALIMPSEST_LLM_…`. Ignores variables of other programs, which the user did not set for this one. */
+function summariserOfEnvironment(environment: Environment): Summariser | undefined {
+	const endpoint = readEndpoint(environment);
+	if (!endpoint) return undefined;
+	let opened: Promise<Summariser> | undefined;
+	return {
+		name: endpointName(endpoint.model),
+		async summarise(request) {
+			opened ??= import("../summariser/endpoint.ts").then((module) => module.createOpenAiCompatible(endpoint));
+			return (await opened).summarise(request);
+		},
+		async close() {
+			// Do not load an endpoint only to close it. Later requests find it closed.
+			opened ??= Promise.reject(new SummariserError("unknown", "The summariser was closed."));
+			await (await opened.catch(() => undefined))?.close();
+		},
+	};
+}
+
+const longestTimeout = 2 ** 31 - 1;
+
+function readEndpoint(environment: Environment): (OpenAiCompatibleOptions & { readonly model: string }) | undefined {
+	const baseUrl = environment.PALIMPSEST_LLM_URL?.trim();
+	if (!baseUrl) return undefined;
+	const model = environment.PALIMPSEST_LLM_MODEL?.trim() ?? "";
+	const apiKey = environment.PALIMPSEST_LLM_KEY?.trim();
+	const timeout = environment.PALIMPSEST_LLM_TIMEOUT_MS?.trim();
+	const timeoutMs = timeout ? Number(timeout) : undefined;
+	const isTimeout = !timeout || (/^\d*[1-9]\d*$/.test(timeout) && Number(timeout) <= longestTimeout);
+	const problems = Object.entries({
+		[`URL: ${expectedBaseUrl}`]: isBaseUrl(baseUrl),
+		"MODEL: Expected the name of the model that PALIMPSEST_LLM_URL is asked for, got none.": model !== "",
+		[`TIMEOUT_MS: Expected a whole number of milliseconds from 1 to ${longestTimeout}.`]: isTimeout,
+		"KEY: Expected a key of ASCII characters without white space, as HTTP headers take it.":
+			!apiKey || /^[\x21-\x7e]+$/.test(apiKey),
+	}).flatMap(([problem, isRight]) => (isRight ? [] : [`PALIMPSEST_LLM_${problem}`]));
+	if (problems.length > 0) throw invalidPolicy("the environment", problems);
+	return { baseUrl, model, ...(apiKey && { apiKey }), ...(timeoutMs !== undefined && { timeoutMs }) };
+}
