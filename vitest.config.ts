@@ -4,7 +4,7 @@ import { lostFilesReporter } from "./test/support/lost-files-reporter.ts";
 
 /** Rooms whose tests neither change the process nor depend on a fresh module: they share the modules they import. */
 const sharingRooms = [
-	"billing",
+	"proxy/billing",
 	"engine/compaction",
 	"contract",
 	"engine/conversation",
@@ -20,7 +20,7 @@ const sharingRooms = [
 	"proxy",
 	"engine/replaying",
 	"storage/restore",
-	"sending",
+	"proxy/sending",
 	"support",
 	"engine/trials",
 	"engine/truncation",

@@ -1,6 +1,6 @@
-import { adviceOn } from "../billing/break-advice.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { whole } from "../operations/window-words.ts";
+import { adviceOn } from "../proxy/billing/break-advice.ts";
 import type { BreakSums } from "../storage/figures/break-sums.ts";
 import { shownName } from "./input-output.ts";
 

@@ -1,4 +1,3 @@
-import { type RecordedBreak, recordedBreaks } from "../billing/recorded-breaks.ts";
 import type { CallUsage } from "../engine/conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/detect.ts";
@@ -7,6 +6,7 @@ import { startCopiedCalls } from "../operations/copied-calls.ts";
 import { ratesOfSession } from "../operations/replay-rates.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { whole } from "../operations/window-words.ts";
+import { type RecordedBreak, recordedBreaks } from "../proxy/billing/recorded-breaks.ts";
 import { sumBreaks } from "../storage/figures/break-sums.ts";
 import { readFigures } from "../storage/figures/store.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";

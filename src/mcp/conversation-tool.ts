@@ -49,7 +49,7 @@ const ownArguments = ["refs", "tool_call_ids", "tools", "keep_turns", "keep"] as
 
 /**
  * The answer to a call for the conversation that it is in, which no server sees: a proxy or a plugin replaces it as it
- * passes (src/sending/asked-answer.ts). `undefined` if the call gives a conversation. Throws `invalid_argument`.
+ * passes (src/proxy/sending/asked-answer.ts). `undefined` if the call gives a conversation. Throws `invalid_argument`.
  */
 export async function answerForItself(
 	input: ConversationArguments & JsonObject,

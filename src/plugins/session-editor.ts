@@ -8,10 +8,10 @@ import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-res
 import { continuousPolicy, ignoredWarning, loadConfig } from "../operations/config/config.ts";
 import type { SearchRequest } from "../operations/search-originals.ts";
 import { createLedger, type Ledger } from "../proxy/ledger.ts";
-import { inTime } from "../sending/archiving.ts";
-import { describe, type Editing, openEditing, prepare } from "../sending/editing.ts";
-import { memoryFolderFor } from "../sending/memory.ts";
-import type { HostRequest } from "../sending/request.ts";
+import { inTime } from "../proxy/sending/archiving.ts";
+import { describe, type Editing, openEditing, prepare } from "../proxy/sending/editing.ts";
+import { memoryFolderFor } from "../proxy/sending/memory.ts";
+import type { HostRequest } from "../proxy/sending/request.ts";
 import { archiveLocation } from "../storage/archive/open.ts";
 import type { PartRequest } from "../storage/archive/part.ts";
 import { type Figures, openFigures } from "../storage/figures/store.ts";

@@ -1,6 +1,6 @@
-import { billingHeader } from "../billing/request-head.ts";
 import { compactJson } from "../engine/conversation/json.ts";
 import { objectOf, objectsOf, stringAt } from "../formats/json-text/value.ts";
+import { billingHeader } from "./billing/request-head.ts";
 
 /**
  * The text of an edited request without the checksum of the body that it had. Claude Code writes one (`cch=…;`) into the first block

@@ -1,9 +1,9 @@
-import { adviceOn } from "../billing/break-advice.ts";
-import { type BreakCause, breakDollars, type CacheBreak, findBreak, type SeenRequest } from "../billing/cache-break.ts";
-import type { RequestParts } from "../billing/unedited-bill.ts";
-import type { Usage } from "../billing/usage.ts";
-import type { RequestFacts } from "../sending/facts.ts";
 import { type Figure, modelName } from "../storage/figures/line.ts";
+import { adviceOn } from "./billing/break-advice.ts";
+import { type BreakCause, breakDollars, type CacheBreak, findBreak, type SeenRequest } from "./billing/cache-break.ts";
+import type { RequestParts } from "./billing/unedited-bill.ts";
+import type { Usage } from "./billing/usage.ts";
+import type { RequestFacts } from "./sending/facts.ts";
 
 /** The cache breaks of a conversation, and its last request, with which the next one is compared. */
 export interface BreakRecord {

@@ -1,20 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import type { CachingRecord } from "../billing/observed-caching.ts";
-import { readUsage } from "../billing/read-usage.ts";
-import { cacheTerms, servedTerms } from "../billing/terms.ts";
-import { firstPass, promptTokens } from "../billing/usage.ts";
 import { once } from "../engine/conversation/lists.ts";
 import { PalimpsestError } from "../errors.ts";
 import { objectOf, stringAt } from "../formats/json-text/value.ts";
 import type { Log } from "../log.ts";
 import type { Hold } from "../operations/http/body.ts";
 import { mayComeBack, type OutgoingError } from "../operations/http/outgoing.ts";
-import { clearingBeta } from "../sending/clearing.ts";
-import { type Composed, sendAgain } from "../sending/compose.ts";
-import { describe, type Editing, type Prepared, prepare, prepareBatch } from "../sending/editing.ts";
-import type { Sent } from "../sending/facts.ts";
-import { dropBlocks, isBindingRefusal } from "../sending/reasoning.ts";
 import type { Accounts } from "./accounts.ts";
+import type { CachingRecord } from "./billing/observed-caching.ts";
+import { readUsage } from "./billing/read-usage.ts";
+import { cacheTerms, servedTerms } from "./billing/terms.ts";
+import { firstPass, promptTokens } from "./billing/usage.ts";
 import { type Asked, heldAnswer, passOn, type Upstream } from "./forward.ts";
 import { readRequest, threadRefusal, withBeta } from "./host-request.ts";
 import type { AnsweredRequest, KeepWarm } from "./keep-warm.ts";
@@ -22,6 +17,11 @@ import type { Ledger } from "./ledger.ts";
 import type { PassedRequest } from "./passed-request.ts";
 import { answer, refuse } from "./refusal.ts";
 import type { Route } from "./routes.ts";
+import { clearingBeta } from "./sending/clearing.ts";
+import { type Composed, sendAgain } from "./sending/compose.ts";
+import { describe, type Editing, type Prepared, prepare, prepareBatch } from "./sending/editing.ts";
+import type { Sent } from "./sending/facts.ts";
+import { dropBlocks, isBindingRefusal } from "./sending/reasoning.ts";
 
 /** The parts that all requests of a proxy share. */
 export interface Serving {

@@ -1,9 +1,9 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { readableEncodings } from "../billing/read-usage.ts";
 import { createJoinedChunks } from "../operations/http/body.ts";
 import type { Environment } from "../operations/http/network-proxy.ts";
 import { type OutgoingError, openConnection } from "../operations/http/outgoing.ts";
+import { readableEncodings } from "./billing/read-usage.ts";
 import { decodeBody } from "./body.ts";
 import { upstreamPath } from "./routes.ts";
 

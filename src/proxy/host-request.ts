@@ -1,5 +1,4 @@
 import { setImmediate as othersGoOn } from "node:timers/promises";
-import type { cacheTerms } from "../billing/terms.ts";
 import { compactJson, isJsonObject } from "../engine/conversation/json.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { writeGrown } from "../formats/json-text/edit.ts";
@@ -7,12 +6,13 @@ import { hasMoreValues } from "../formats/json-text/locate.ts";
 import { readJsonText, type TextDocument } from "../formats/json-text/read.ts";
 import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
 import type { Hold } from "../operations/http/body.ts";
-import type { HostRequest, WrittenEdit } from "../sending/request.ts";
 import { decodeText } from "../storage/files/access.ts";
+import type { cacheTerms } from "./billing/terms.ts";
 import { type Decoded, decodeInTurn } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import { offersTools, recallWays } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
+import type { HostRequest, WrittenEdit } from "./sending/request.ts";
 
 export const formatsOfApi = {
 	anthropic: ["anthropic-messages"],

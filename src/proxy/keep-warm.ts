@@ -1,11 +1,11 @@
-import { readUsage } from "../billing/read-usage.ts";
-import { type CacheTerms, servedTerms } from "../billing/terms.ts";
-import { promptTokens, type Usage } from "../billing/usage.ts";
 import { keepWarm as rule } from "../engine/replaying/pauses.ts";
 import { writeValues } from "../formats/json-text/edit.ts";
 import { readJsonText } from "../formats/json-text/read.ts";
 import { objectOf, stringAt } from "../formats/json-text/value.ts";
 import type { Log } from "../log.ts";
+import { readUsage } from "./billing/read-usage.ts";
+import { type CacheTerms, servedTerms } from "./billing/terms.ts";
+import { promptTokens, type Usage } from "./billing/usage.ts";
 import { decodeBody } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import type { Asked, Upstream } from "./forward.ts";

@@ -1,10 +1,10 @@
-import { createRuler, type Ruler } from "../billing/ruler.ts";
-import type { RequestParts } from "../billing/unedited-bill.ts";
-import type { Usage } from "../billing/usage.ts";
-import type { NoDecision, Why } from "../sending/decisions.ts";
-import type { EditedResult, RequestFacts } from "../sending/facts.ts";
+import { createRuler, type Ruler } from "./billing/ruler.ts";
+import type { RequestParts } from "./billing/unedited-bill.ts";
+import type { Usage } from "./billing/usage.ts";
 import { type BreakRecord, newBreakRecord } from "./break-record.ts";
 import { newSums, type Sums } from "./request-sums.ts";
+import type { NoDecision, Why } from "./sending/decisions.ts";
+import type { EditedResult, RequestFacts } from "./sending/facts.ts";
 
 /** The ledger's figures of a conversation. */
 export interface Account {

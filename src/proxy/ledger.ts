@@ -1,8 +1,11 @@
-import type { Cleared } from "../billing/read-usage.ts";
-import { withAdded } from "../billing/ruler.ts";
-import type { CacheTerms } from "../billing/terms.ts";
-import { countUnasked } from "../billing/unasked-cache.ts";
-import { billUnedited, estimatedBill, tokensOf } from "../billing/unedited-bill.ts";
+import type { Log } from "../log.ts";
+import { agentName, modelName, programName } from "../storage/figures/line.ts";
+import type { Figures } from "../storage/figures/store.ts";
+import type { Cleared } from "./billing/read-usage.ts";
+import { withAdded } from "./billing/ruler.ts";
+import type { CacheTerms } from "./billing/terms.ts";
+import { countUnasked } from "./billing/unasked-cache.ts";
+import { billUnedited, estimatedBill, tokensOf } from "./billing/unedited-bill.ts";
 import {
 	dollarsOf,
 	dollarsOfAnswer,
@@ -11,17 +14,14 @@ import {
 	outputBill,
 	promptTokens,
 	type Usage,
-} from "../billing/usage.ts";
-import type { Log } from "../log.ts";
-import type { NoDecision } from "../sending/decisions.ts";
-import { type Fault, faults } from "../sending/editing.ts";
-import type { RequestFacts } from "../sending/facts.ts";
-import { agentName, modelName, programName } from "../storage/figures/line.ts";
-import type { Figures } from "../storage/figures/store.ts";
+} from "./billing/usage.ts";
 import { noteRequest } from "./break-record.ts";
 import { type Account, chosenOf, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
 import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
+import type { NoDecision } from "./sending/decisions.ts";
+import { type Fault, faults } from "./sending/editing.ts";
+import type { RequestFacts } from "./sending/facts.ts";
 import { type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
 
 const mostConversations = 200;

@@ -1,6 +1,6 @@
-import type { CacheTerms } from "../billing/terms.ts";
-import { dollarsOfAnswer, inputBill, type Usage } from "../billing/usage.ts";
 import { type Figure, modelName } from "../storage/figures/line.ts";
+import type { CacheTerms } from "./billing/terms.ts";
+import { dollarsOfAnswer, inputBill, type Usage } from "./billing/usage.ts";
 
 /** A request for an answer that passed as the program sent it, without a look at its conversation. */
 export interface PassedRequest {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { type Api, apis } from "../billing/observed-caching.ts";
 import { PalimpsestError } from "../errors.ts";
+import { type Api, apis } from "./billing/observed-caching.ts";
 
 /** The APIs, and the clouds that serve Claude under paths of their own. */
 export const upstreamNames = [...apis, "bedrock", "vertex"] as const;

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { createCachingRecord } from "../billing/observed-caching.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { openCatalogue } from "../formats/tokens/model-prices.ts";
 import type { Log } from "../log.ts";
@@ -9,11 +8,10 @@ import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../operations/h
 import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../operations/http/body.ts";
 import type { Environment } from "../operations/http/network-proxy.ts";
 import type { LargeTexts } from "../operations/large-texts.ts";
-import { inTime } from "../sending/archiving.ts";
-import { type Editing, type Fault, type HeldLimits, openEditing } from "../sending/editing.ts";
 import type { Archive } from "../storage/archive/archive.ts";
 import type { Figures } from "../storage/figures/store.ts";
 import { createAccounts } from "./accounts.ts";
+import { createCachingRecord } from "./billing/observed-caching.ts";
 import { exchangeEdited, pass, type Serving } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
@@ -25,6 +23,8 @@ import { createProxyMetrics } from "./metrics.ts";
 import type { PassedRequest } from "./passed-request.ts";
 import { refuse } from "./refusal.ts";
 import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
+import { inTime } from "./sending/archiving.ts";
+import { type Editing, type Fault, type HeldLimits, openEditing } from "./sending/editing.ts";
 import type { ProxyTotals } from "./totals.ts";
 
 interface ProxyOptions {

@@ -1,6 +1,6 @@
-import type { Unasked } from "../billing/unasked-cache.ts";
-import type { NoDecision } from "../sending/decisions.ts";
+import type { Unasked } from "./billing/unasked-cache.ts";
 import { addTo, newSums, type Sums } from "./request-sums.ts";
+import type { NoDecision } from "./sending/decisions.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {

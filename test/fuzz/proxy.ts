@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { type Api, apis } from "../../src/billing/observed-caching.ts";
-import { readUsage } from "../../src/billing/read-usage.ts";
-import { cacheTerms } from "../../src/billing/terms.ts";
+import { type Api, apis } from "../../src/proxy/billing/observed-caching.ts";
+import { readUsage } from "../../src/proxy/billing/read-usage.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { formatsOfApi, readRequest } from "../../src/proxy/host-request.ts";
-import { openEditing, prepare } from "../../src/sending/editing.ts";
+import { openEditing, prepare } from "../../src/proxy/sending/editing.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { restoreText } from "../../src/storage/restore/restore.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { createMemory } from "../../src/sending/memory.ts";
+import { createMemory } from "../../src/proxy/sending/memory.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { formsOfRef } from "../../src/storage/archive/reference.ts";
 import { readFigures } from "../../src/storage/figures/store.ts";

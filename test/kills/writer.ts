@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import type { StateChange } from "../../src/sending/notes.ts";
+import type { StateChange } from "../../src/proxy/sending/notes.ts";
 import { createRandom } from "../bench/random.ts";
 
 /**
@@ -51,7 +51,7 @@ async function keeperOf(
 	{ where, name, module }: { readonly where: string; readonly name: string; readonly module: string | undefined },
 ): Promise<(text: string, index: number) => Promise<string>> {
 	if (place === "memory") {
-		const { createMemory } = await import("../../src/sending/memory.ts");
+		const { createMemory } = await import("../../src/proxy/sending/memory.ts");
 		const memory = createMemory({ folder: where, now: Date.now });
 		return async (text, index) => {
 			memory.note(conversationOf(name), { number: index + 1, states: [stateOf(`key ${index}`, text)] });

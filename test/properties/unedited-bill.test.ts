@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cacheTerms } from "../../src/billing/terms.ts";
-import { billUnedited, type RequestParts, type SizedPart, tokensOf } from "../../src/billing/unedited-bill.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
+import { billUnedited, type RequestParts, type SizedPart, tokensOf } from "../../src/proxy/billing/unedited-bill.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const messages = [{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }] }];

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import type { Usage } from "../../src/billing/usage.ts";
-import { usageOf } from "../../src/billing/usage-fields.ts";
+import type { Usage } from "../../src/proxy/billing/usage.ts";
+import { usageOf } from "../../src/proxy/billing/usage-fields.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
 
 const cases = 10_000;

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { cacheTerms } from "../../src/billing/terms.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { newBreakRecord, noteRequest } from "../../src/proxy/break-record.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
-import { openEditing, prepare } from "../../src/sending/editing.ts";
+import { openEditing, prepare } from "../../src/proxy/sending/editing.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { requestOf, turnsOf } from "./sessions.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cacheTerms } from "../../src/billing/terms.ts";
 import type { LiveBreak } from "../../src/pages/live-data.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
 import { type FigureLine, readLine } from "../../src/storage/figures/line.ts";
 import { openFigures, readFigures } from "../../src/storage/figures/store.ts";

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { cacheTerms } from "../../src/billing/terms.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { decodeInTurn } from "../../src/proxy/body.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { cacheTerms } from "../../src/billing/terms.ts";
-import type { SizedPart } from "../../src/billing/unedited-bill.ts";
-import type { Usage } from "../../src/billing/usage.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
+import type { SizedPart } from "../../src/proxy/billing/unedited-bill.ts";
+import type { Usage } from "../../src/proxy/billing/usage.ts";
 import { closingText } from "../../src/proxy/closing.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
 import { billText } from "../../src/proxy/ledger-text.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { cacheTerms } from "../../src/billing/terms.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { createLedger } from "../../src/proxy/ledger.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { cacheTerms } from "../../src/billing/terms.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import type { Route } from "../../src/proxy/routes.ts";
-import { openEditing, prepare } from "../../src/sending/editing.ts";
+import { openEditing, prepare } from "../../src/proxy/sending/editing.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { atLeast } from "../support/breadth.ts";

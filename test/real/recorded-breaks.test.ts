@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type RecordedBreak, recordedBreaks } from "../../src/billing/recorded-breaks.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { type RecordedBreak, recordedBreaks } from "../../src/proxy/billing/recorded-breaks.ts";
 import { conversationsFolder, everyConversation, hasRealData } from "../support/real-conversations.ts";
 
 it.skipIf(!hasRealData)("breaks of recorded sessions have a cause where the record shows one", () => {

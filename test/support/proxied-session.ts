@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { PalimpsestError } from "../../src/errors.ts";
-import { planNext } from "../../src/sending/plan.ts";
+import { planNext } from "../../src/proxy/sending/plan.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { type ProxyOptions, startProxyTo } from "../proxy/upstream.ts";

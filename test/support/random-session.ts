@@ -1,4 +1,4 @@
-import type { Editing, HeldLimits } from "../../src/sending/editing.ts";
+import type { Editing, HeldLimits } from "../../src/proxy/sending/editing.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { createRandom, pick } from "../bench/random.ts";

@@ -1,11 +1,11 @@
-import { cacheTerms } from "../../src/billing/terms.ts";
 import type { Policy } from "../../src/engine/policy/schema.ts";
 import { PalimpsestError } from "../../src/errors.ts";
+import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
-import { sendAgain } from "../../src/sending/compose.ts";
-import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/sending/editing.ts";
-import { type Plan, planNext } from "../../src/sending/plan.ts";
-import { dropBlocks, isBindingRefusal } from "../../src/sending/reasoning.ts";
+import { sendAgain } from "../../src/proxy/sending/compose.ts";
+import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/proxy/sending/editing.ts";
+import { type Plan, planNext } from "../../src/proxy/sending/plan.ts";
+import { dropBlocks, isBindingRefusal } from "../../src/proxy/sending/reasoning.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import type { Received } from "./session-upstream.ts";
 import type { Json } from "./thinking-session.ts";

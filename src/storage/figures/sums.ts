@@ -9,7 +9,7 @@ export type FigureSums = ReturnType<typeof newSums>;
 
 /**
  * Sums lines. `saved` compares a request with the bill that it would have had unedited, for the requests whose unedited bill
- * is known (src/billing/unedited-bill.ts); pings that kept a cache warm are a cost of it.
+ * is known (src/proxy/billing/unedited-bill.ts); pings that kept a cache warm are a cost of it.
  */
 export function startSums(by: Grouping) {
 	const all = newSums();

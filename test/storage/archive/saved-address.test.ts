@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { memoryFolderFor } from "../../../src/sending/memory.ts";
+import { memoryFolderFor } from "../../../src/proxy/sending/memory.ts";
 import { nameForPrograms } from "../../../src/storage/archive/open.ts";
 import {
 	nameWithoutCredentials,
