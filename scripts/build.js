@@ -29,8 +29,8 @@ const { output } = await build({
 		index: "src/index.ts",
 		thread: "src/mcp/pool/thread.ts",
 		"large-text-thread": "src/operations/large-text-thread.ts",
-		"plugin-opencode": "src/plugins/opencode.ts",
-		"plugin-pi": "src/plugins/pi.ts",
+		"plugin-opencode": "src/hosts/plugins/opencode.ts",
+		"plugin-pi": "src/hosts/plugins/pi.ts",
 	},
 	platform: "node",
 	// jsonc-parser names its ES modules there; its other build requires parts by names that no bundler sees.

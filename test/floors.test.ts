@@ -35,7 +35,7 @@ const rooms: readonly string[] = [
 	"proxy/sending",
 	"proxy",
 	"hosts",
-	"plugins",
+	"hosts/plugins",
 	"mcp",
 	"gateway",
 	"commands",

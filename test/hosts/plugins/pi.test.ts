@@ -1,14 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { recallOriginal } from "../../src/mcp/tools.ts";
-import { piExtension } from "../../src/plugins/pi.ts";
-import { outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
-import { scratchFolder } from "../support/scratch-folder.ts";
+import { piExtension } from "../../../src/hosts/plugins/pi.ts";
+import { recallOriginal } from "../../../src/mcp/tools.ts";
+import { outputOf, requestOf, turnsOf } from "../../proxy/sessions.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import { isMasked } from "./opencode-session.ts";
 import { settled } from "./settled.ts";
 
-vi.mock("../../src/plugins/session-editor.ts", async (load) => (await import("./settled.ts")).observed(load));
+vi.mock("../../../src/hosts/plugins/session-editor.ts", async (load) => (await import("./settled.ts")).observed(load));
 
 vi.mock("@earendil-works/pi-coding-agent", () => ({
 	compact: async ({ firstKeptEntryId }: { firstKeptEntryId: string }, _model: unknown, apiKey: string) => {

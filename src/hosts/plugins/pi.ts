@@ -1,17 +1,17 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { readWords } from "../engine/compaction/kept-words.ts";
-import { usersWords } from "../engine/compaction/users-words.ts";
-import { applyPlan } from "../engine/conversation/apply.ts";
-import { asksPerson } from "../engine/conversation/asking-tools.ts";
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { unseenAnswer } from "../engine/masking/asked.ts";
-import { PalimpsestError } from "../errors.ts";
-import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
-import { cacheTerms } from "../proxy/billing/terms.ts";
-import { formatsOfApi } from "../proxy/host-request.ts";
-import type { PartRequest } from "../storage/archive/part.ts";
+import { readWords } from "../../engine/compaction/kept-words.ts";
+import { usersWords } from "../../engine/compaction/users-words.ts";
+import { applyPlan } from "../../engine/conversation/apply.ts";
+import { asksPerson } from "../../engine/conversation/asking-tools.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import { unseenAnswer } from "../../engine/masking/asked.ts";
+import { PalimpsestError } from "../../errors.ts";
+import { listOf, objectOf, stringAt } from "../../formats/json-text/value.ts";
+import { cacheTerms } from "../../proxy/billing/terms.ts";
+import { formatsOfApi } from "../../proxy/host-request.ts";
+import type { PartRequest } from "../../storage/archive/part.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /** The part of pi's `ExtensionAPI` that is used here. Source: docs/extensions.md of `@earendil-works/pi-coding-agent` 0.74. */

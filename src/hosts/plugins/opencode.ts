@@ -1,11 +1,11 @@
-import { usersWords } from "../engine/compaction/users-words.ts";
-import { applyPlan } from "../engine/conversation/apply.ts";
-import { asksPerson } from "../engine/conversation/asking-tools.ts";
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
-import { cacheTerms } from "../proxy/billing/terms.ts";
-import { recallInShell } from "../proxy/recall-hint.ts";
-import type { Editing } from "../proxy/sending/editing.ts";
+import { usersWords } from "../../engine/compaction/users-words.ts";
+import { applyPlan } from "../../engine/conversation/apply.ts";
+import { asksPerson } from "../../engine/conversation/asking-tools.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import { listOf, objectOf, stringAt } from "../../formats/json-text/value.ts";
+import { cacheTerms } from "../../proxy/billing/terms.ts";
+import { recallInShell } from "../../proxy/recall-hint.ts";
+import type { Editing } from "../../proxy/sending/editing.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /**

@@ -1,15 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { unseenAnswer } from "../../src/engine/masking/asked.ts";
-import { opencodePlugin as plugin } from "../../src/plugins/opencode.ts";
-import { openArchive } from "../../src/storage/archive/open.ts";
-import { outputOf, turnsOf } from "../proxy/sessions.ts";
-import { scratchFolder } from "../support/scratch-folder.ts";
+import { unseenAnswer } from "../../../src/engine/masking/asked.ts";
+import { opencodePlugin as plugin } from "../../../src/hosts/plugins/opencode.ts";
+import { openArchive } from "../../../src/storage/archive/open.ts";
+import { outputOf, turnsOf } from "../../proxy/sessions.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import { isMasked, type LanguageMessage, modelMessages, outputsIn, storedSession } from "./opencode-session.ts";
 import { settled } from "./settled.ts";
 
-vi.mock("../../src/plugins/session-editor.ts", async (load) => (await import("./settled.ts")).observed(load));
+vi.mock("../../../src/hosts/plugins/session-editor.ts", async (load) => (await import("./settled.ts")).observed(load));
 
 let folder: string;
 let logged: string[];

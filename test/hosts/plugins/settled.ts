@@ -1,4 +1,4 @@
-import type * as Module from "../../src/plugins/session-editor.ts";
+import type * as Module from "../../../src/hosts/plugins/session-editor.ts";
 
 const editors: Module.SessionEditor[] = [];
 

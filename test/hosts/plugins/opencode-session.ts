@@ -1,4 +1,4 @@
-import type { turnsOf } from "../proxy/sessions.ts";
+import type { turnsOf } from "../../proxy/sessions.ts";
 
 type Turns = ReturnType<typeof turnsOf>;
 

@@ -1,21 +1,21 @@
 import { fileURLToPath } from "node:url";
-import { isJsonObject } from "../engine/conversation/json.ts";
-import { callTarget } from "../engine/masking/call-targets.ts";
-import { isShownWhole } from "../engine/truncation/shown-whole.ts";
-import { fairShares, type ToolEvent } from "../hosts/hook-answers.ts";
-import { ownCommand, shellArgument } from "../hosts/own-command.ts";
-import { hookContext, serverLanguage, shortenPassed } from "../hosts/shorten-result.ts";
-import { continuousPolicy, ignoredWarning, loadConfig } from "../operations/config/config.ts";
-import type { SearchRequest } from "../operations/search-originals.ts";
-import { createLedger, type Ledger } from "../proxy/ledger.ts";
-import { inTime } from "../proxy/sending/archiving.ts";
-import { describe, type Editing, openEditing, prepare } from "../proxy/sending/editing.ts";
-import { memoryFolderFor } from "../proxy/sending/memory.ts";
-import type { HostRequest } from "../proxy/sending/request.ts";
-import { archiveLocation } from "../storage/archive/open.ts";
-import type { PartRequest } from "../storage/archive/part.ts";
-import { type Figures, openFigures } from "../storage/figures/store.ts";
-import { packageFile } from "../version.ts";
+import { isJsonObject } from "../../engine/conversation/json.ts";
+import { callTarget } from "../../engine/masking/call-targets.ts";
+import { isShownWhole } from "../../engine/truncation/shown-whole.ts";
+import { continuousPolicy, ignoredWarning, loadConfig } from "../../operations/config/config.ts";
+import type { SearchRequest } from "../../operations/search-originals.ts";
+import { createLedger, type Ledger } from "../../proxy/ledger.ts";
+import { inTime } from "../../proxy/sending/archiving.ts";
+import { describe, type Editing, openEditing, prepare } from "../../proxy/sending/editing.ts";
+import { memoryFolderFor } from "../../proxy/sending/memory.ts";
+import type { HostRequest } from "../../proxy/sending/request.ts";
+import { archiveLocation } from "../../storage/archive/open.ts";
+import type { PartRequest } from "../../storage/archive/part.ts";
+import { type Figures, openFigures } from "../../storage/figures/store.ts";
+import { packageFile } from "../../version.ts";
+import { fairShares, type ToolEvent } from "../hook-answers.ts";
+import { ownCommand, shellArgument } from "../own-command.ts";
+import { hookContext, serverLanguage, shortenPassed } from "../shorten-result.ts";
 
 /** Unchecked: they come from a file or from settings of the host. */
 export interface PluginOptions {
@@ -138,7 +138,7 @@ export function createSessionEditor(what: {
 		async search(given: Pick<SearchRequest, "query" | "regex" | "after" | "maxTokens">): Promise<string> {
 			const { policy, archive } = await opened();
 			if (!archive) return nothingKept;
-			const { searchOriginals, writeSearch } = await import("../operations/search-originals.ts");
+			const { searchOriginals, writeSearch } = await import("../../operations/search-originals.ts");
 			const found = await searchOriginals({ archive, policy, ...given });
 			return writeSearch(found, { how: "Read one by its ref.", goOn: (place) => `ask again with ref: "${place}".` });
 		},
@@ -146,7 +146,7 @@ export function createSessionEditor(what: {
 		async recall(ref: string, part: PartRequest): Promise<string> {
 			const { policy, archive } = await opened();
 			if (!archive) return nothingKept;
-			const { recallOriginal } = await import("../operations/recall.ts");
+			const { recallOriginal } = await import("../../operations/recall.ts");
 			const recalled = await recallOriginal({ archive, policy, ref, ...part });
 			if (recalled.kind !== "part") return "This original is not text.";
 			const { text, shown, total, next } = recalled.part;
@@ -179,7 +179,7 @@ async function open(how: {
 	readonly onFault: Editing["onFault"];
 }): Promise<Editing> {
 	const { folder, host, warn, onFault } = how;
-	const { openArchiveOfPolicy } = await import("../storage/archive/open.ts");
+	const { openArchiveOfPolicy } = await import("../../storage/archive/open.ts");
 	const { env: environment } = process;
 	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
 	const locale = how.locale ?? ofServer.PALIMPSEST_LOCALE;
