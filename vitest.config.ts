@@ -10,7 +10,7 @@ const sharingRooms = [
 	"engine/conversation",
 	"storage/figures",
 	"formats",
-	"gateway",
+	"mcp/gateway",
 	"engine/guarding",
 	"formats/json-text",
 	"lab",

@@ -37,7 +37,7 @@ const rooms: readonly string[] = [
 	"hosts",
 	"hosts/plugins",
 	"mcp",
-	"gateway",
+	"mcp/gateway",
 	"commands",
 	"cli.ts",
 ];

@@ -4,10 +4,10 @@ import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { logLevels } from "../engine/policy/names.ts";
 import type { PolicyLayer } from "../engine/policy/schema.ts";
-import type { HostStreams } from "../gateway/child.ts";
-import { ownerOf } from "../gateway/owner.ts";
 import { windowsWord } from "../hosts/own-command.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
+import type { HostStreams } from "../mcp/gateway/child.ts";
+import { ownerOf } from "../mcp/gateway/owner.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../operations/config/config.ts";
 import { archiveLocation, createArchiveSource } from "../storage/archive/open.ts";
 import { openFigures } from "../storage/figures/store.ts";
@@ -41,7 +41,7 @@ export async function gateway(
 	if (url === undefined && options.header) refuseUsage("expected --header with the URL of a server");
 	const streams = { input: process.stdin, output: process.stdout };
 	if (url) {
-		const { serveRemote } = await import("../gateway/remote.ts");
+		const { serveRemote } = await import("../mcp/gateway/remote.ts");
 		const leave = () => process.stdin.destroy();
 		for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, leave);
 		await serveRemote(url, streams, { ...shared, headers: headersOf(options) });
@@ -74,7 +74,7 @@ async function serveCommand(
 			say(`cannot run ${command}: ${started.reason}`);
 			return started.exitCode;
 		}
-		const { serveChild } = await import("../gateway/child.ts");
+		const { serveChild } = await import("../mcp/gateway/child.ts");
 		const server = child as ChildProcessByStdio<Writable, Readable, null>;
 		const { code, signal } = await serveChild(server, streams, { ...shared, name: path.basename(command) });
 		return exitCodeOfEnd(code, signal);

@@ -6,7 +6,7 @@ import { builtCli } from "../support/built-cli.ts";
 import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-const smallServer = path.resolve(import.meta.dirname, "../gateway/small-server.js");
+const smallServer = path.resolve(import.meta.dirname, "../mcp/gateway/small-server.js");
 
 let folder: string;
 let file: string;

@@ -11,7 +11,7 @@ import { modes, newerClient, revision } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
-const smallServer = path.resolve(import.meta.dirname, "../gateway/small-server.js");
+const smallServer = path.resolve(import.meta.dirname, "../mcp/gateway/small-server.js");
 
 interface Started {
 	readonly options?: readonly string[];

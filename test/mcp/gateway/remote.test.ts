@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { resolvePolicy } from "../../src/engine/policy/layers.ts";
-import { serveRemote } from "../../src/gateway/remote.ts";
-import { patience } from "../support/patience.ts";
+import { resolvePolicy } from "../../../src/engine/policy/layers.ts";
+import { serveRemote } from "../../../src/mcp/gateway/remote.ts";
+import { patience } from "../../support/patience.ts";
 import type { Json } from "./in-memory-gateway.ts";
 
 interface Received {

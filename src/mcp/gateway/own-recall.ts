@@ -1,12 +1,12 @@
-import type { PolicyLayer } from "../engine/policy/schema.ts";
-import { PalimpsestError } from "../errors.ts";
-import type { Log } from "../log.ts";
-import { toolDefinition } from "../mcp/offer.ts";
-import { runTool, type Tool, type ToolOutcome } from "../mcp/tool.ts";
-import { recallOriginal } from "../mcp/tools.ts";
-import type { Archive } from "../storage/archive/archive.ts";
-import type { ArchiveSource } from "../storage/archive/open.ts";
-import { createFileAccess } from "../storage/files/access.ts";
+import type { PolicyLayer } from "../../engine/policy/schema.ts";
+import { PalimpsestError } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { Archive } from "../../storage/archive/archive.ts";
+import type { ArchiveSource } from "../../storage/archive/open.ts";
+import { createFileAccess } from "../../storage/files/access.ts";
+import { toolDefinition } from "../offer.ts";
+import { runTool, type Tool, type ToolOutcome } from "../tool.ts";
+import { recallOriginal } from "../tools.ts";
 
 /** The tool that a gateway adds to those of its server. */
 const recallTool: Tool = {

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import { resolvePolicy } from "../../src/engine/policy/layers.ts";
-import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
-import { createGateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
-import { createHostOutput } from "../../src/gateway/output.ts";
-import type { CallEnd, LogEvent } from "../../src/log.ts";
-import { type ArchiveSource, createArchiveSource } from "../../src/storage/archive/open.ts";
+import { resolvePolicy } from "../../../src/engine/policy/layers.ts";
+import type { PolicyLayer } from "../../../src/engine/policy/schema.ts";
+import type { CallEnd, LogEvent } from "../../../src/log.ts";
+import { createGateway, type GatewayOptions } from "../../../src/mcp/gateway/gateway.ts";
+import { createHostOutput } from "../../../src/mcp/gateway/output.ts";
+import { type ArchiveSource, createArchiveSource } from "../../../src/storage/archive/open.ts";
 
 export interface Json {
 	readonly [key: string]: unknown;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { JsonObject } from "../engine/conversation/json.ts";
-import { stringAt } from "../formats/json-text/value.ts";
-import type { Log } from "../log.ts";
-import { createByteLineReader, findRequestId, type OversizedLine } from "../mcp/stdio-lines.ts";
+import type { JsonObject } from "../../engine/conversation/json.ts";
+import { stringAt } from "../../formats/json-text/value.ts";
+import type { Log } from "../../log.ts";
+import { createByteLineReader, findRequestId, type OversizedLine } from "../stdio-lines.ts";
 import { type HostStreams, largestMessage, noteUnread, waitForHost } from "./child.ts";
 import { pauseMs, readEvents, type StreamState } from "./event-stream.ts";
 import { createGateway, errorLine, type Gateway, type GatewayOptions } from "./gateway.ts";

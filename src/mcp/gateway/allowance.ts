@@ -1,5 +1,5 @@
-import { PalimpsestError } from "../errors.ts";
-import type { Archive } from "../storage/archive/archive.ts";
+import { PalimpsestError } from "../../errors.ts";
+import type { Archive } from "../../storage/archive/archive.ts";
 
 /** What a cut needs of the archive. */
 export type Keeping = Pick<Archive, "refOf" | "put">;

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { Path } from "../engine/conversation/paths.ts";
-import type { ValueEdit } from "../formats/json-text/edit.ts";
-import { objectsOf, stringAt } from "../formats/json-text/value.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import type { Path } from "../../engine/conversation/paths.ts";
+import type { ValueEdit } from "../../formats/json-text/edit.ts";
+import { objectsOf, stringAt } from "../../formats/json-text/value.ts";
 
 export interface ToolChoice {
 	/** The tools that a host may see; empty: all. */

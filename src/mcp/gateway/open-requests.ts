@@ -1,4 +1,4 @@
-import type { JsonObject } from "../engine/conversation/json.ts";
+import type { JsonObject } from "../../engine/conversation/json.ts";
 import type { KeptOriginals } from "./allowance.ts";
 import type { Asked, RequestId } from "./messages.ts";
 

@@ -1,7 +1,7 @@
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import type { Log } from "../log.ts";
-import { createByteLineReader } from "../mcp/stdio-lines.ts";
+import type { Log } from "../../log.ts";
+import { createByteLineReader } from "../stdio-lines.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
 import { createHostOutput } from "./output.ts";
 

@@ -1,9 +1,9 @@
-import { compactJson, type JsonObject } from "../engine/conversation/json.ts";
-import { type Path, valueAt } from "../engine/conversation/paths.ts";
-import type { ValueEdit } from "../formats/json-text/edit.ts";
-import { membersOf, type OpenValue, pathOf } from "../formats/json-text/value.ts";
-import { fairShares } from "../hosts/hook-answers.ts";
-import type { LimitCheck } from "../operations/truncation-limit.ts";
+import { compactJson, type JsonObject } from "../../engine/conversation/json.ts";
+import { type Path, valueAt } from "../../engine/conversation/paths.ts";
+import type { ValueEdit } from "../../formats/json-text/edit.ts";
+import { membersOf, type OpenValue, pathOf } from "../../formats/json-text/value.ts";
+import { fairShares } from "../../hosts/hook-answers.ts";
+import type { LimitCheck } from "../../operations/truncation-limit.ts";
 
 interface StructuredCut {
 	readonly edits: readonly ValueEdit[];
@@ -98,7 +98,7 @@ async function fits(
 	schema: JsonObject,
 	{ edits, path }: { readonly edits: readonly ValueEdit[]; readonly path: Path },
 ): Promise<boolean> {
-	const { fitsOutputSchema } = await import("../mcp/output-schema.ts");
+	const { fitsOutputSchema } = await import("../output-schema.ts");
 	try {
 		const cut = structuredClone({ content });
 		for (const edit of edits) {

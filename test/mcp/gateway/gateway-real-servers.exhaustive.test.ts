@@ -7,9 +7,9 @@ import path from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { loadCounter } from "../../src/formats/tokens/counter.ts";
-import { builtCli } from "../support/built-cli.ts";
-import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { loadCounter } from "../../../src/formats/tokens/counter.ts";
+import { builtCli } from "../../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../../support/scratch-folder.ts";
 import { startPostgres } from "./start-postgres.ts";
 
 const folder = path.join(import.meta.dirname, "servers");

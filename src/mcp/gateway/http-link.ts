@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { connectTo } from "../proxy/forward.ts";
+import { connectTo } from "../../proxy/forward.ts";
 
 interface HttpRequest {
 	readonly method: "POST" | "GET" | "DELETE";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { writeValues } from "../../src/formats/json-text/edit.ts";
-import { readJsonText } from "../../src/formats/json-text/read.ts";
-import { planToolList, type ToolChoice } from "../../src/gateway/tool-list.ts";
+import { writeValues } from "../../../src/formats/json-text/edit.ts";
+import { readJsonText } from "../../../src/formats/json-text/read.ts";
+import { planToolList, type ToolChoice } from "../../../src/mcp/gateway/tool-list.ts";
 
 const all: ToolChoice = { only: [], except: [] };
 const tools = ["a", "b", "c"].map((name) => ({

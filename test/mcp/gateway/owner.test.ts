@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ownerOf } from "../../src/gateway/owner.ts";
+import { ownerOf } from "../../../src/mcp/gateway/owner.ts";
 
 const server = {
 	entry: undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readLine } from "../../src/gateway/messages.ts";
-import { bodyHeaders } from "../../src/gateway/remote-headers.ts";
+import { readLine } from "../../../src/mcp/gateway/messages.ts";
+import { bodyHeaders } from "../../../src/mcp/gateway/remote-headers.ts";
 
 const newer = { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } };
 const inputSchema = {

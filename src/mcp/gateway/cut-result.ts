@@ -1,13 +1,19 @@
-import type { JsonObject } from "../engine/conversation/json.ts";
-import type { Path } from "../engine/conversation/paths.ts";
-import type { Policy } from "../engine/policy/schema.ts";
-import { type Originals, wordings } from "../engine/policy/wordings.ts";
-import { truncateOutput } from "../engine/truncation/truncate.ts";
-import { PalimpsestError } from "../errors.ts";
-import type { ValueEdit } from "../formats/json-text/edit.ts";
-import { fairShares } from "../hosts/hook-answers.ts";
-import { textLibraries } from "../operations/text-libraries.ts";
-import { charsCheck, cutOfCall, type ExcerptLimit, headShareOf, limitCheck } from "../operations/truncation-limit.ts";
+import type { JsonObject } from "../../engine/conversation/json.ts";
+import type { Path } from "../../engine/conversation/paths.ts";
+import type { Policy } from "../../engine/policy/schema.ts";
+import { type Originals, wordings } from "../../engine/policy/wordings.ts";
+import { truncateOutput } from "../../engine/truncation/truncate.ts";
+import { PalimpsestError } from "../../errors.ts";
+import type { ValueEdit } from "../../formats/json-text/edit.ts";
+import { fairShares } from "../../hosts/hook-answers.ts";
+import { textLibraries } from "../../operations/text-libraries.ts";
+import {
+	charsCheck,
+	cutOfCall,
+	type ExcerptLimit,
+	headShareOf,
+	limitCheck,
+} from "../../operations/truncation-limit.ts";
 import type { Keeping } from "./allowance.ts";
 import { ownId } from "./own-recall.ts";
 import { charsOf, type TextPlace, textsOf } from "./result-texts.ts";

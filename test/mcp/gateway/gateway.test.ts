@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PalimpsestError } from "../../src/errors.ts";
+import { PalimpsestError } from "../../../src/errors.ts";
 import { call, inMemoryGateway, type Json, numberedLines, refIn, textIn, textResult } from "./in-memory-gateway.ts";
 
 const long = numberedLines(1_000, { 700: "line 700: the invoice number is 4711-XK" });

@@ -1,6 +1,6 @@
-import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { Path } from "../engine/conversation/paths.ts";
-import { listOf, stringAt } from "../formats/json-text/value.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import type { Path } from "../../engine/conversation/paths.ts";
+import { listOf, stringAt } from "../../formats/json-text/value.ts";
 
 export interface TextPlace {
 	readonly path: Path;

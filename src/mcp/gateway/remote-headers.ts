@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { objectOf, stringAt } from "../formats/json-text/value.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import { objectOf, stringAt } from "../../formats/json-text/value.ts";
 import type { ReadLine } from "./messages.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { pauseMs, readEvents, type StreamState } from "../../src/gateway/event-stream.ts";
+import { pauseMs, readEvents, type StreamState } from "../../../src/mcp/gateway/event-stream.ts";
 
 const messages: string[] = [];
 function read(text: string, state: StreamState): Promise<boolean> {

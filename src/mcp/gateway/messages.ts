@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { Path } from "../engine/conversation/paths.ts";
-import { focusOfCall } from "../engine/truncation/focus.ts";
-import type { TextDocument } from "../formats/json-text/read.ts";
-import { namesRevision } from "../mcp/body.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import type { Path } from "../../engine/conversation/paths.ts";
+import { focusOfCall } from "../../engine/truncation/focus.ts";
+import type { TextDocument } from "../../formats/json-text/read.ts";
+import { namesRevision } from "../body.ts";
 
 export type RequestId = string | number;
 

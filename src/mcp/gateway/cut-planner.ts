@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { Path } from "../engine/conversation/paths.ts";
-import type { Originals } from "../engine/policy/wordings.ts";
-import type { ArchiveSource } from "../storage/archive/open.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import type { Path } from "../../engine/conversation/paths.ts";
+import type { Originals } from "../../engine/policy/wordings.ts";
+import type { ArchiveSource } from "../../storage/archive/open.ts";
 import { createAllowance } from "./allowance.ts";
 import type { CutOptions, CutPlan } from "./cut-result.ts";
 import { type createKnownTools, readersOf } from "./known-tools.ts";

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { idAt, objectOf, stringAt } from "../formats/json-text/value.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import { idAt, objectOf, stringAt } from "../../formats/json-text/value.ts";
 
 const mostRunning = 1_000;
 /** Hosts may ask for a result again. */

@@ -1,10 +1,10 @@
 import path from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { installTools } from "../conformance/install-tools.ts";
-import { askSuite, type Era, eras } from "../conformance/run-scenarios.ts";
-import { nodeOf } from "../conformance/run-tool.ts";
-import { builtCli } from "../support/built-cli.ts";
-import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { installTools } from "../../conformance/install-tools.ts";
+import { askSuite, type Era, eras } from "../../conformance/run-scenarios.ts";
+import { nodeOf } from "../../conformance/run-tool.ts";
+import { builtCli } from "../../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../../support/scratch-folder.ts";
 import { startBridge } from "./http-bridge.ts";
 
 const server = [process.execPath, path.join(import.meta.dirname, "conformance-server.js")];

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { listOf, objectOf, stringAt } from "../formats/json-text/value.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
+import { listOf, objectOf, stringAt } from "../../formats/json-text/value.ts";
 import { listedTools } from "./tool-list.ts";
 
 const mostPages = 100;
