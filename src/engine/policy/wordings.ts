@@ -14,7 +14,19 @@ export interface Wordings {
 	/** For a text that `truncate` truncated. Variables: `markerVariables`. */
 	readonly truncateMarker: string;
 	readonly notices: NoticeWordings;
+	readonly repeats: RepeatWordings;
 	readonly unknownTool: string;
+}
+
+/** The line in the place of lines that are in view already. */
+export interface RepeatWordings {
+	/** Variables: {from}, {to}, {source_from}, {source_to}, {source}, {numbers}, and {ref} with an archive. */
+	readonly line: string;
+	/** The same without a reference, for all lines of a text but the first. */
+	readonly further: string;
+	/** For {numbers}: the numbers before the lines differ by {shift}. */
+	readonly higher: string;
+	readonly lower: string;
 }
 
 /** The notices of a shortened output, and those for an archived one, with {ref}. */
@@ -51,6 +63,12 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 			// Without the hint, since it is used where room is short.
 			shortArchived: short,
 			htmlArchived: html + hint,
+		},
+		repeats: {
+			line: inForce.repeat,
+			further: locale.repeat,
+			higher: locale.numbers_higher,
+			lower: locale.numbers_lower,
 		},
 		unknownTool: locale.unknown_tool,
 	};
@@ -90,13 +108,16 @@ type Templates = Readonly<
 		| "short_placeholder"
 		| "short_digest_placeholder"
 		| "media_placeholder"
-		| "truncation_marker",
+		| "truncation_marker"
+		| "repeat",
 		string
 	>
 > & { readonly notices: NoticeTemplates };
 
 /** The hint follows a placeholder whose reader is offered `recall_original`. */
-type Words = Readonly<Record<"recall_hint" | "unknown_tool" | "cleared_note", string>>;
+type Words = Readonly<
+	Record<"recall_hint" | "unknown_tool" | "cleared_note" | "numbers_higher" | "numbers_lower", string>
+>;
 type LocaleWordings = Templates & Words & { readonly archived: Templates };
 
 /** In the templates, ⟨ and ⟩ enclose the part with the reference. */
@@ -122,6 +143,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			short_digest_placeholder: "[masqué : {tool_name}, {original_chars} caractères⟨ #{ref}⟩ ; {digest}]",
 			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}⟨, réf={ref}⟩)]",
 			truncation_marker: "\n\n[... {omitted_chars} caractères omis⟨, réf={ref}⟩ ...]\n\n",
+			repeat:
+				"[lignes {from}–{to}⟨ (réf={ref})⟩ : inchangées, les mêmes que les lignes {source_from}–{source_to} du résultat de {source}{numbers}]",
 			notices: {
 				notice:
 					"[Sortie abrégée : {omitted_lines} lignes sur {total_lines} omises ({omitted_chars} caractères sur {total_chars})⟨, réf={ref}⟩]",
@@ -149,6 +172,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 		{
 			recall_hint: " Intact, pas une erreur : à relire avec recall_original.",
 			unknown_tool: "inconnu",
+			numbers_higher: " ; numéros de ligne plus grands de {shift}",
+			numbers_lower: " ; numéros de ligne plus petits de {shift}",
 			cleared_note:
 				"[D'anciens résultats d'outils ont été vidés, sans erreur. Pour en relire un : {command}. Vidés : {results}]",
 		},
@@ -163,6 +188,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			short_digest_placeholder: "[masked {tool_name}, {original_chars} chars⟨ #{ref}⟩; {digest}]",
 			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}⟨, ref={ref}⟩)]",
 			truncation_marker: "\n\n... [{omitted_chars} characters truncated⟨, ref={ref}⟩] ...\n\n",
+			repeat:
+				"[lines {from}–{to}⟨ (ref={ref})⟩: unchanged, the same as lines {source_from}–{source_to} of the result of {source}{numbers}]",
 			notices: {
 				notice:
 					"[Output shortened: {omitted_lines} of {total_lines} lines left out ({omitted_chars} of {total_chars} characters)⟨, ref={ref}⟩]",
@@ -185,6 +212,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 		{
 			recall_hint: " Intact, no error: read it with recall_original.",
 			unknown_tool: "unknown",
+			numbers_higher: "; line numbers {shift} higher",
+			numbers_lower: "; line numbers {shift} lower",
 			cleared_note: "[Old tool results were cleared, which is no error. To read one: {command}. Cleared: {results}]",
 		},
 	),
@@ -196,6 +225,7 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			short_digest_placeholder: "[已隐藏 {tool_name}, {original_chars} 字符⟨ #{ref}⟩；{digest}]",
 			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}⟨, ref={ref}⟩)]",
 			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符⟨, ref={ref}⟩] ...\n\n",
+			repeat: "[第 {from}–{to} 行⟨ (ref={ref})⟩：未变，与 {source} 结果的第 {source_from}–{source_to} 行相同{numbers}]",
 			notices: {
 				notice:
 					"[输出已缩短：共 {total_lines} 行，省略 {omitted_lines} 行（{total_chars} 个字符中的 {omitted_chars} 个）⟨, ref={ref}⟩]",
@@ -218,6 +248,8 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 		{
 			recall_hint: " 原文完好，并非错误：用 recall_original 读取。",
 			unknown_tool: "未知",
+			numbers_higher: "；行号大 {shift}",
+			numbers_lower: "；行号小 {shift}",
 			cleared_note: "[较早的工具结果已被清除，并非错误。读取其一：{command}。已清除：{results}]",
 		},
 	),

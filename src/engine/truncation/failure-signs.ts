@@ -203,3 +203,16 @@ const totals =
 
 const summary =
 	/^\s*(?:=+ .{0,200}\b(?:passed|failed|errors?|skipped|warnings?|no tests ran)\b.{0,200}=|(?:Tests?|Test Suites|Test Files|Snapshots|Suites|Type Errors|Duration|Time)[: ]\s*\S|Ran \d+ tests?|FAILED \(|OK(?: \(.*\))?$|BUILD (?:SUCCESS|FAIL)|test result:|Found \d+ (?:errors?|problems?)|# (?:tests|pass|fail|suites|cancelled|skipped|todo|duration_ms)\b|\d+ (?:passing|failing|pending)|✖ \d+ problems?|(?:added|removed|changed|audited) \d+ packages?|\d+ vulnerabilit|Finished\b|Done in|Process exited|Exit code|exit code|real\s+\d|make: |error: could not compile|error: aborting|Successfully |Build (?:succeeded|failed)|\d+ examples?, |Tests run: |Passed! |Failed! |100% tests passed|\d+% tests passed)|\b\d+ (?:passed|failed|failures?|errors?)\b.{0,40}(?:,|in \d|$)/;
+
+/** The ends and starts of lines of code, which handle errors instead of reporting them. */
+const ofCode =
+	/[;{}(,]\s*$|^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:\/\/|\/\*|#include|@\w|import\b|from\b|export\b|const\b|let\b|var\b|def\b|class\b|func\b|fn\b|function\b|return\b|if\b|for\b|while\b|throw\b|raise\b|public\b|private\b)/;
+
+/** A list item, a heading, a quotation, bold text, or a long sentence. */
+const ofProse =
+	/^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:[-*+>]\s|#{1,6}\s|\d{1,3}\. |\*\*|\|)|^.{120,}[a-z)`"'][.!?:]["')*]*\s*$/;
+
+/** Whether a line of code or prose may mention a failure that did not happen. */
+export function isMention(line: string): boolean {
+	return ofCode.test(line) || ofProse.test(line);
+}

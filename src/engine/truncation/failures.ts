@@ -1,6 +1,6 @@
 import { firstReaching } from "../conversation/lists.ts";
 import type { CharRange } from "./draft.ts";
-import { failureSign, isTotalLine } from "./failure-signs.ts";
+import { failureSign, isMention, isTotalLine } from "./failure-signs.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { type TextUnits, type Units, unitText } from "./lines.ts";
 
@@ -45,14 +45,6 @@ const portionsOf: Readonly<Record<FailureSource, Portions>> = {
 	failed: { ...ofOutput, failure: [all, 0.6] },
 };
 const linesBehind = 3;
-/** The ends and starts of lines of code, which handle errors instead of reporting them. */
-const ofCode =
-	/[;{}(,]\s*$|^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:\/\/|\/\*|#include|@\w|import\b|from\b|export\b|const\b|let\b|var\b|def\b|class\b|func\b|fn\b|function\b|return\b|if\b|for\b|while\b|throw\b|raise\b|public\b|private\b)/;
-
-/** A list item, a heading, a quotation, bold text, or a long sentence. */
-const ofProse =
-	/^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:[-*+>]\s|#{1,6}\s|\d{1,3}\. |\*\*|\|)|^.{120,}[a-z)`"'][.!?:]["')*]*\s*$/;
-
 /** Whether each unit reports a failure: 0 no, 1 by a word, 2 by its form. */
 export type FailureSigns = Uint8Array;
 export const [byWord, byForm] = [1, 2] as const;
@@ -114,8 +106,7 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 	const take = (kind: FirstKind, matches: readonly number[]) => {
 		for (const match of matches.slice(0, portions[kind][0])) add(kind, match);
 	};
-	const isDoubtful = (unit: number) =>
-		source === "written" && (isPiece(units, unit) || ofCode.test(textOf(unit)) || ofProse.test(textOf(unit)));
+	const isDoubtful = (unit: number) => source === "written" && (isPiece(units, unit) || isMention(textOf(unit)));
 	const ordered = orderFailures(distinct(unitsWith(signs, byForm), textOf), textOf);
 	const failures = ordered.filter((unit) => !isDoubtful(unit));
 	take("failure", failures);

@@ -97,3 +97,18 @@ export function shortenedRef(text: string): string | undefined {
 
 /** A notice with its hint is far shorter. */
 const mostBeforeText = 1_000;
+
+/** Whether a line stands for lines of an earlier result, in any locale. */
+export function isReferenceLine(line: string): boolean {
+	return line.startsWith("[") && referenceForms.some((form) => form.test(line));
+}
+
+const referenceForms = everyLocale.flatMap(({ repeat, archived }) =>
+	[repeat, archived.repeat].map((template) => {
+		const source = template.split(/\{(\w+)\}/).map((part, index) => {
+			if (index % 2 === 0) return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+			return part === "source" || part === "numbers" ? ".*" : part === "ref" ? "[\\w-]+" : "\\d+";
+		});
+		return new RegExp(`^${source.join("")}\\r?$`);
+	}),
+);
