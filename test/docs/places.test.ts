@@ -35,9 +35,14 @@ describe("the table “To change X, open Y”", () => {
 	});
 });
 
-it("the table of rooms has the rooms in the order that the floors test enforces", () => {
-	const [, list = ""] = /const rooms: readonly string\[\] = \[([\s\S]*?)\];/.exec(read("test/floors.test.ts")) ?? [];
-	const enforced = Array.from(list.matchAll(/"([^"]+)"/g), ([, room]) => room);
-	expect(enforced.length).toBeGreaterThan(20);
-	expect(rowsUnder("Rooms").map(([room]) => code(room))).toEqual(enforced);
+it("the wings and their rooms stand in the order that the floors test enforces", () => {
+	const [, list = ""] = /const wings: [^=]*= \[([\s\S]*?)\n\];/.exec(read("test/floors.test.ts")) ?? [];
+	const enforced = Array.from(list.matchAll(/"([^"]+)"/g), ([, room = ""]) => room);
+	const rooms = enforced.filter((room) => !room.endsWith(".ts"));
+	expect(rooms.length).toBeGreaterThan(20);
+	expect(rowsUnder("Wings").map(([room]) => code(room))).toEqual(rooms);
+	const [, picture = ""] = /\n## Wings\n\n```\n([\s\S]*?)```/.exec(page) ?? [];
+	const drawn = Array.from(picture.matchAll(/^([\w, ]+?)(?:\/| {2})/gm), ([, name]) => name);
+	const wings = new Set(rooms.map((room) => room.split("/")[0]));
+	expect(drawn.filter((name) => wings.has(name))).toEqual([...wings]);
 });
