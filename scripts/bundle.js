@@ -1,5 +1,5 @@
 // Makes `build/palimpsest-VERSION.mcpb`, the bundle that Claude Desktop installs by a double click: the built package,
-// what it depends on, and bundle/manifest.json with the version and the tools filled in. `npm run build` comes first.
+// what it depends on, and deploy/bundle/manifest.json with the version and the tools filled in. `npm run build` comes first.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 rmSync(staging, { recursive: true, force: true });
 mkdirSync(staging, { recursive: true });
 for (const name of taken) cpSync(join(root, name), join(staging, name), { recursive: true });
-cpSync(join(root, "bundle/icon.png"), join(staging, "icon.png"));
+cpSync(join(root, "deploy/bundle/icon.png"), join(staging, "icon.png"));
 execFileSync("npm", ["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], {
 	cwd: staging,
 	stdio: ["ignore", "ignore", "inherit"],
@@ -31,7 +31,7 @@ for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true 
 	if (!entry.isDirectory() && unread.some((pattern) => pattern.test(within))) rmSync(path);
 }
 
-const manifest = JSON.parse(readFileSync(join(root, "bundle/manifest.json"), "utf8"));
+const manifest = JSON.parse(readFileSync(join(root, "deploy/bundle/manifest.json"), "utf8"));
 const tools = await toolsOf([join(staging, "dist/cli.js")]);
 writeFileSync(join(staging, "manifest.json"), JSON.stringify({ ...manifest, version, tools }, null, "\t"));
 const outputPath = join(root, `build/palimpsest-${version}.mcpb`);

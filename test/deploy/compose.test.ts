@@ -8,6 +8,7 @@ import { readDockerfile, type Stage, textsOf, wordsOf } from "./read-dockerfile.
 
 interface Service {
 	readonly image: string;
+	readonly build?: { readonly context: string; readonly dockerfile: string };
 	readonly command?: readonly string[];
 	readonly read_only?: boolean;
 	readonly cap_drop?: readonly string[];
@@ -29,8 +30,8 @@ interface Compose {
 }
 
 const read = (name: string) => readFile(join(packageFolder, name), "utf8");
-const compose = parse(await read("compose.yaml"), { merge: true }) as Compose;
-const [, image] = readDockerfile(await read("Dockerfile")) as [Stage, Stage];
+const compose = parse(await read("deploy/compose.yaml"), { merge: true }) as Compose;
+const [, image] = readDockerfile(await read("deploy/Dockerfile")) as [Stage, Stage];
 const services = Object.entries(compose.services);
 const servers = services.filter(([name]) => name.startsWith("server-")).map(([, service]) => service);
 
@@ -56,7 +57,7 @@ function checkCommand([name, ...words]: readonly string[]): number {
 const valueAfter = (words: readonly string[], option: string) => String(words[words.indexOf(option) + 1]);
 
 describe("compose.yaml", () => {
-	it("names existing services, networks, volumes and secrets", () => {
+	it("names existing services, networks, volumes, secrets and files", async () => {
 		expect(servers).toHaveLength(2);
 		for (const [, service] of services) {
 			for (const network of service.networks) expect(Object.keys(compose.networks)).toContain(network);
@@ -64,9 +65,14 @@ describe("compose.yaml", () => {
 			for (const name of Object.keys(service.depends_on ?? {})) expect(Object.keys(compose.services)).toContain(name);
 			for (const volume of service.volumes ?? []) {
 				const [source = ""] = volume.split(":");
-				if (!source.startsWith("./")) expect(Object.keys(compose.volumes)).toContain(source);
+				if (source.startsWith("./")) expect(await read(`deploy/${source}`)).not.toBe("");
+				else expect(Object.keys(compose.volumes)).toContain(source);
 			}
 		}
+	});
+
+	it("builds the image of the Dockerfile from the whole checkout", () => {
+		for (const { build } of servers) expect(build).toEqual({ context: "..", dockerfile: "deploy/Dockerfile" });
 	});
 
 	it("gives each service only the required rights", () => {

@@ -7,7 +7,7 @@ import { carryOut } from "./carry-out.ts";
 import { copiedIn, readDockerfile, type Stage, textsOf, wordsOf } from "./read-dockerfile.ts";
 
 const read = (name: string) => readFile(join(packageFolder, name), "utf8");
-const stages = readDockerfile(await read("Dockerfile"));
+const stages = readDockerfile(await read("deploy/Dockerfile"));
 const [build, server] = stages as [Stage, Stage];
 
 describe("the Dockerfile", () => {

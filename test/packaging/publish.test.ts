@@ -47,6 +47,7 @@ describe("the workflow that publishes", () => {
 		expect(subjects).toMatch(/\.mcpb[\s\S]*palimpsest\.tar\.gz[\s\S]*ghcr\.io/);
 		const image = steps.find(({ uses }) => uses?.startsWith("docker/build-push-action@"))?.with;
 		expect(image).toMatchObject({
+			file: "deploy/Dockerfile",
 			provenance: "mode=max",
 			sbom: true,
 			push: expect.stringContaining("github.event_name == 'push'"),
@@ -120,8 +121,8 @@ describe("the code that an installation runs", () => {
 
 	it("of images is named by digest", async () => {
 		const images = [
-			...Array.from((await read("Dockerfile")).matchAll(/^FROM (\S+)/gm), ([, image]) => image),
-			...Array.from((await read("compose.yaml")).matchAll(/^\s+image: (\S+)/gm), ([, image]) => image),
+			...Array.from((await read("deploy/Dockerfile")).matchAll(/^FROM (\S+)/gm), ([, image]) => image),
+			...Array.from((await read("deploy/compose.yaml")).matchAll(/^\s+image: (\S+)/gm), ([, image]) => image),
 		].filter((image) => image !== "palimpsest:local");
 		expect(images).toHaveLength(4);
 		for (const image of images) expect(image).toMatch(/^[\w.-]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
