@@ -39,7 +39,7 @@ describe("the wordings", () => {
 });
 
 describe("the citations", () => {
-	const cited = ["src", "test", "lab"].flatMap((folder) =>
+	const cited = ["src", "test"].flatMap((folder) =>
 		readdirSync(join(packageFolder, folder), { recursive: true, encoding: "utf8" })
 			.filter((path) => path.endsWith(".ts") && !path.includes("node_modules"))
 			.flatMap((path) => {

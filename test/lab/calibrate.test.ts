@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { startCalibration } from "../../lab/calibrate.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { everyConversation, hasRealData, realConversations } from "../support/real-conversations.ts";
+import { startCalibration } from "./calibrate.ts";
 
 const calibration = () => startCalibration(ratesOfPrices(policyOf().prices));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { CalibratedFile, CalibrationFigures } from "../../lab/calibrate.ts";
-import { calibrationText } from "../../lab/calibration-text.ts";
+import type { CalibratedFile, CalibrationFigures } from "./calibrate.ts";
+import { calibrationText } from "./calibration-text.ts";
 
 const none = { calls: 0, tokens: 0, billed: 0 };
 const figures: CalibrationFigures = {

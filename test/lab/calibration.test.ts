@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { CallUsage, Message } from "../../src/engine/conversation/transcript.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 import {
 	calibrateCalls,
 	calibrationTotals,
@@ -6,9 +8,7 @@ import {
 	type Interruption,
 	unexplainedCauses,
 	withoutUnexplained,
-} from "../../lab/calibration.ts";
-import type { CallUsage, Message } from "../../src/engine/conversation/transcript.ts";
-import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
+} from "./calibration.ts";
 
 const start = 1_700_000_000_000;
 const at = (seconds: number) => ({ time: start + 1_000 * seconds });

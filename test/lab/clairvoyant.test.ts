@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clairvoyantRecall } from "../../lab/clairvoyant.ts";
 import { answer, sampleHistory as history, plainHistory, tool, user } from "../engine/replaying/plain-history.ts";
+import { clairvoyantRecall } from "./clairvoyant.ts";
 
 describe("clairvoyantRecall", () => {
 	// All results but their placeholders: 20 + 45 + 60 + 75 + 90.

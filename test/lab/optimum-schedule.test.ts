@@ -1,6 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { optimalSchedule } from "../../lab/optimum.ts";
 import { meterSchedule } from "../../src/engine/replaying/bill.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { leastOfCases, numberOfCases } from "../support/case-divisor.ts";
@@ -9,6 +8,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
+import { optimalSchedule } from "./optimum.ts";
 import { plainOptimum } from "./plain-optimum.ts";
 
 const seen = { advances: 0, several: 0, nothing: 0, messy: 0, cold: 0 };

@@ -1,6 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect, it } from "vitest";
-import { optimalSchedule } from "../../lab/optimum.ts";
 import type { ReplayHistory } from "../../src/engine/masking/history.ts";
 import { replay } from "../../src/engine/masking/replay.ts";
 import { meterSchedule } from "../../src/engine/replaying/bill.ts";
@@ -10,6 +9,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { timings, withTimes } from "../support/times.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
+import { optimalSchedule } from "./optimum.ts";
 
 const seen = { better: 0, schedules: 0 };
 

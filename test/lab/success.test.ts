@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { compareArms, oddsRatio, readOutcomes, successOf } from "../../lab/success.ts";
-import { armsText, successText } from "../../lab/success-text.ts";
 import type { ReplayReport } from "../../src/engine/replaying/report.ts";
+import { compareArms, oddsRatio, readOutcomes, successOf } from "./success.ts";
+import { armsText, successText } from "./success-text.ts";
 
 type Files = Pick<ReplayReport, "files">;
 

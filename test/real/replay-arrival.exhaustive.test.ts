@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { startArrivalSearch } from "../../lab/arrival.ts";
 import { meterFaults } from "../../src/engine/replaying/faults.ts";
 import { type Rival, rivalSchedule } from "../../src/engine/replaying/rivals.ts";
 import { arrivesWhole } from "../../src/operations/replay-arrival.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
+import { startArrivalSearch } from "../lab/arrival.ts";
 import {
 	conversations,
 	figuresOf,

@@ -43,7 +43,7 @@ async function reportOf(model: string): Promise<ReplayReport> {
 const of = ({ policies }: ReplayReport, name: string) =>
 	policies.find(({ policy }) => policy === name) as PolicyFigures;
 
-/** A line of a table in docs/evidence.md and lab/README.md. */
+/** A line of a table in docs/evidence.md and test/lab/README.md. */
 const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
 const shown = (one: PolicyFigures) => `${one.ratio_with_faults.toFixed(3)} at ${one.faults_per_100_calls.toFixed(2)}`;
 
@@ -82,7 +82,7 @@ describe.skipIf(!hasRealData)("the classes of prices on the development set", as
 		});
 		process.stderr.write([...bills, "\n", ...steps].join(""));
 		for (const table of [bills, steps])
-			expect(read(table === steps ? "lab/README.md" : "docs/evidence.md")).toContain(table.join(""));
+			expect(read(table === steps ? "test/lab/README.md" : "docs/evidence.md")).toContain(table.join(""));
 	});
 
 	it.each(classes)(

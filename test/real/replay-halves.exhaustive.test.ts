@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clairvoyantRecall } from "../../lab/clairvoyant.ts";
 import type { PolicyLayer } from "../../src/engine/policy/schema.ts";
+import { clairvoyantRecall } from "../lab/clairvoyant.ts";
 import {
 	developmentSet,
 	figuresOf,

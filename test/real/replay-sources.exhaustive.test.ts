@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseWithout, leftOut, type Point, type Setting } from "../../lab/left-out.ts";
+import { chooseWithout, leftOut, type Point, type Setting } from "../lab/left-out.ts";
 import { type Replayed, replayAll, replayRival, sources, sum } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";

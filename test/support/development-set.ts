@@ -1,7 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { clairvoyantRecall } from "../../lab/clairvoyant.ts";
-import { optimalSchedule } from "../../lab/optimum.ts";
 import type { Transcript } from "../../src/engine/conversation/transcript.ts";
 import { toolTurns } from "../../src/engine/conversation/turns.ts";
 import { cacheSecondsOf, pricesFor } from "../../src/engine/masking/cache-time.ts";
@@ -19,6 +17,8 @@ import { tokenMeter } from "../../src/operations/count.ts";
 import { startArrivals } from "../../src/operations/replay-arrival.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { placeholdersOf } from "../../src/storage/restore/recognise.ts";
+import { clairvoyantRecall } from "../lab/clairvoyant.ts";
+import { optimalSchedule } from "../lab/optimum.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";
 

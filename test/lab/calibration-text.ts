@@ -1,6 +1,6 @@
-import { alignColumns } from "../src/operations/report-text.ts";
-import { endOf } from "../src/operations/text-width.ts";
-import { whole } from "../src/operations/window-words.ts";
+import { alignColumns } from "../../src/operations/report-text.ts";
+import { endOf } from "../../src/operations/text-width.ts";
+import { whole } from "../../src/operations/window-words.ts";
 import type { CalibrationFigures, CalibrationReport } from "./calibrate.ts";
 import { causes, unexplainedCauses } from "./calibration.ts";
 

@@ -1,4 +1,4 @@
-import type { ReplayReport } from "../src/engine/replaying/report.ts";
+import type { ReplayReport } from "../../src/engine/replaying/report.ts";
 
 /** One recorded run under one policy. Bills are with faults, in prices of one input token. */
 export interface Run {

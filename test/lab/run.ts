@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { resolvePolicy } from "../src/engine/policy/layers.ts";
-import type { ReplayReport } from "../src/engine/replaying/report.ts";
-import { PalimpsestError } from "../src/errors.ts";
-import { readTextDocument } from "../src/formats/json-text/read.ts";
-import { parsePrices, ratesOfPrices } from "../src/operations/replay-rates.ts";
+import { resolvePolicy } from "../../src/engine/policy/layers.ts";
+import type { ReplayReport } from "../../src/engine/replaying/report.ts";
+import { PalimpsestError } from "../../src/errors.ts";
+import { readTextDocument } from "../../src/formats/json-text/read.ts";
+import { parsePrices, ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { startCalibration } from "./calibrate.ts";
 import { calibrationText } from "./calibration-text.ts";
 import { compareArms, readOutcomes, successOf } from "./success.ts";

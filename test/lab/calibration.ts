@@ -1,5 +1,5 @@
-import type { CallUsage, Message, Transcript } from "../src/engine/conversation/transcript.ts";
-import { coldMoments } from "../src/engine/masking/cache-time.ts";
+import type { CallUsage, Message, Transcript } from "../../src/engine/conversation/transcript.ts";
+import { coldMoments } from "../../src/engine/masking/cache-time.ts";
 
 /**
  * Why a provider read another number of tokens from its cache than predicted. `granularity`: it caches in blocks, and no

@@ -1,6 +1,6 @@
-import type { ReplayHistory, ReplayResult } from "../src/engine/masking/history.ts";
-import type { Taken } from "../src/engine/masking/uses.ts";
-import { callsAfter, usesByCall } from "../src/engine/replaying/recall.ts";
+import type { ReplayHistory, ReplayResult } from "../../src/engine/masking/history.ts";
+import type { Taken } from "../../src/engine/masking/uses.ts";
+import { callsAfter, usesByCall } from "../../src/engine/replaying/recall.ts";
 
 /**
  * An upper bound of the strings that can be in view when they are used, if all calls together have at most `inputTokens`.

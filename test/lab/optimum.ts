@@ -1,6 +1,6 @@
-import type { ReplayHistory } from "../src/engine/masking/history.ts";
-import type { Schedule } from "../src/engine/masking/replay.ts";
-import type { Prices } from "../src/engine/policy/schema.ts";
+import type { ReplayHistory } from "../../src/engine/masking/history.ts";
+import type { Schedule } from "../../src/engine/masking/replay.ts";
+import type { Prices } from "../../src/engine/policy/schema.ts";
 
 /** A moment at which the boundary between masked and unmasked turns advances. */
 interface Advance {

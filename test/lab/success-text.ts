@@ -1,5 +1,5 @@
-import { alignColumns } from "../src/operations/report-text.ts";
-import { whole } from "../src/operations/window-words.ts";
+import { alignColumns } from "../../src/operations/report-text.ts";
+import { whole } from "../../src/operations/window-words.ts";
 import type { Arm, Group, Interval, LengthClass, Solved, Success } from "./success.ts";
 
 /** The tables of `success`: each policy with all runs, then each policy by length. */

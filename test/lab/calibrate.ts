@@ -1,8 +1,8 @@
-import { addToList } from "../src/engine/conversation/lists.ts";
-import { cacheSecondsOf } from "../src/engine/masking/cache-time.ts";
-import { type ReadConversation, readConversation } from "../src/formats/detect.ts";
-import type { Rates } from "../src/operations/replay-rates.ts";
-import { sessionEvents } from "../src/proxy/billing/session-events.ts";
+import { addToList } from "../../src/engine/conversation/lists.ts";
+import { cacheSecondsOf } from "../../src/engine/masking/cache-time.ts";
+import { type ReadConversation, readConversation } from "../../src/formats/detect.ts";
+import type { Rates } from "../../src/operations/replay-rates.ts";
+import { sessionEvents } from "../../src/proxy/billing/session-events.ts";
 import {
 	type CalibratedSession,
 	calibrateCalls,
