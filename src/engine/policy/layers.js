@@ -1,0 +1,125 @@
+import { parse, TomlError } from "smol-toml";
+import { checkPolicyLayer, inspectPolicyLayer, policyFields } from "./check.js";
+import { invalidPolicy, quote, suggestion } from "./errors.js";
+import { presets } from "./presets.js";
+import { policySchema } from "./schema.js";
+/**
+ * Lays the preset that the last layer names over the schema's defaults, and the layers over both. Without a `locale`, a
+ * named preset of the source documents speaks its own language; otherwise the reader's counts. Frozen.
+ */
+export function resolvePolicy(layers) {
+	const { reader, ...set } = layers.reduce(mergeTables, {});
+	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
+	const start = presets[preset].policy;
+	if (reader !== undefined && (set.preset === undefined || preset === "balanced")) set.locale ??= reader;
+	const sameLocale = set.locale === undefined || set.locale === start.locale;
+	const layer = { ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset };
+	const policy = frozen(policySchema.parse(layer));
+	setPrices.set(policy.prices, new Set(Object.keys(layer.prices ?? {})));
+	return policy;
+}
+const setPrices = new WeakMap();
+/** The fields of `[prices]` that a layer sets. Where none does, the prices of the model count. */
+export function pricesSetIn(prices) {
+	return setPrices.get(prices) ?? new Set();
+}
+function frozen(value) {
+	if (typeof value !== "object" || value === null) return value;
+	for (const inner of Object.values(value)) frozen(inner);
+	return Object.freeze(value);
+}
+/** Removes the templates of a preset, which do not fit another locale. */
+function withoutTemplates(layer) {
+	return JSON.parse(JSON.stringify(layer, (key, value) => (key.endsWith("_template") ? undefined : value)));
+}
+/** Lays one table over another, field by field. Lists are replaced; neither argument is changed. */
+function mergeTables(below, above) {
+	const merged = new Map(Object.entries(below));
+	for (const [key, value] of Object.entries(above)) {
+		if (value === undefined) continue;
+		const old = merged.get(key);
+		merged.set(key, isTable(old) && isTable(value) ? mergeTables(old, value) : value);
+	}
+	return Object.fromEntries(merged);
+}
+function isTable(value) {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+export function parsePolicyText(text, source) {
+	let value;
+	try {
+		value = parse(text);
+	} catch (error) {
+		if (!(error instanceof TomlError)) throw error;
+		const reason = error.message.split("\n", 1)[0]?.replace(/^Invalid TOML document: /, "");
+		throw invalidPolicy(source, [`line ${error.line}, column ${error.column}: not valid TOML (${reason})`]);
+	}
+	return checkPolicyLayer(value, source);
+}
+/** Values are TOML, or else text; later settings win. Throws `invalid_policy`. */
+export function settingsLayer(settings) {
+	const parsed = settings.map((setting) => {
+		const equals = setting.indexOf("=");
+		if (equals < 1) return refused(`expected key=value, such as mask.window_turns=5, got ${quote(setting)}`);
+		return parseSetting(setting.slice(0, equals).trim(), setting.slice(equals + 1).trim());
+	});
+	return layerOf(parsed, "--set");
+}
+function layerOf(inspections, source) {
+	const problems = inspections.flatMap((inspection) => inspection.problems);
+	if (problems.length > 0) throw invalidPolicy(source, problems);
+	return inspections.map(({ layer }) => layer).reduce(mergeTables, {});
+}
+function refused(problem) {
+	return { layer: {}, problems: [problem] };
+}
+/** Our environment variables that set no field of the policy. */
+export const otherVariables = {
+	PALIMPSEST_POLICY: "the path of the policy file",
+	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
+	PALIMPSEST_PROXY: "the proxy in front of a program; `launch` and the plugins set it for the server",
+	PALIMPSEST_TOOLS: "the tools that the server offers, as `serve --tools`",
+	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
+	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as the lines of the file of `--auth-tokens`",
+	PALIMPSEST_STATE_KEY:
+		"signs what clients of revision 2026-07-28 carry between the rounds of a call; of 32 bytes or more, for several processes behind a balancer",
+	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint that is asked for summaries",
+	PALIMPSEST_LLM_MODEL: "its model",
+	PALIMPSEST_LLM_KEY: "its key, where it needs one",
+	PALIMPSEST_LLM_TIMEOUT_MS: "how long one request to it may take, in milliseconds",
+};
+const prefix = "PALIMPSEST_";
+/** Values are read as in `--set`; an empty variable counts as absent. Throws `invalid_policy`. */
+export function environmentLayer(environment) {
+	const settings = Object.entries(environment).flatMap(([name, text]) => {
+		return name.startsWith(prefix) && text && !Object.hasOwn(otherVariables, name) ? [{ name, text }] : [];
+	});
+	if (settings.length === 0) return layerOf([], "the environment");
+	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
+	const known = [...keys.keys(), ...Object.keys(otherVariables)].map((name) => name.slice(prefix.length));
+	const parsed = settings.map(({ name, text }) => {
+		const key = keys.get(name);
+		if (key !== undefined) {
+			const { layer, problems } = parseSetting(key, text);
+			return { layer, problems: problems.map((problem) => `${name} sets ${problem}`) };
+		}
+		const near = suggestion(name.slice(prefix.length), known).replace("mean ", `mean ${prefix}`);
+		return refused(`${/^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name)}: unknown variable.${near}`);
+	});
+	return layerOf(parsed, "the environment");
+}
+/** `text` is a TOML value, `null`, which TOML lacks, or any other text. */
+function parseSetting(key, text) {
+	const table = (inner, part) => Object.fromEntries([[part, inner]]);
+	return inspectPolicyLayer(key.split(".").reduceRight(table, readValue(text)));
+}
+function readValue(text) {
+	if (text.trim() === "null") return null;
+	try {
+		const table = parse(`value = ${text}`);
+		// A text with line breaks could define more than one value.
+		return Object.keys(table).length === 1 ? table.value : text;
+	} catch {
+		return text;
+	}
+}

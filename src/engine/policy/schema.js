@@ -1,0 +1,347 @@
+import { z } from "zod";
+import { localeNames, logLevels, parseStrategyName, presetNames, truncationStrategies } from "./names.js";
+
+function section(description, shape) {
+	return z.strictObject(shape).prefault({}).describe(description);
+}
+function field(schema, fallback, description) {
+	return schema.default(fallback).describe(description);
+}
+function absentOr(schema, description) {
+	return schema.nullable().default(null).describe(description);
+}
+function flag(fallback, description) {
+	return field(z.boolean(), fallback, description);
+}
+/** The first word is the default. */
+function choice(words, description) {
+	return field(z.enum(words), words[0], description);
+}
+function distinct(words, rule = "each at most once") {
+	return z.array(z.enum(words)).refine((given) => new Set(given).size === given.length, rule);
+}
+const largeNumber = z.int().min(0).max(1_000_000_000);
+const messageNumber = z.int().min(1).max(1_000_000_000);
+export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref", "digest"];
+export const markerVariables = ["omitted_chars", "original_chars", "ref"];
+const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+/** Refuses unknown variables and lone surrogates. */
+function templateSchema(known) {
+	return z
+		.string()
+		.min(1)
+		.max(2_000)
+		.superRefine((template, context) => {
+			const names = Array.from(template.matchAll(variable), (match) => match[1]);
+			const unknown = new Set(names.filter((name) => !known.includes(name)));
+			const listed = known.map((one) => `{${one}}`).join(", ");
+			for (const name of unknown) {
+				const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name;
+				context.addIssue({ code: "custom", message: `unknown variable {${shown}}; known: ${listed}` });
+			}
+			if (!template.isWellFormed()) {
+				context.addIssue({ code: "custom", message: "half a character (a lone surrogate), which no API accepts" });
+			}
+		});
+}
+const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_last: z.int().min(1).max(1_000_000) })]);
+const mark = z.string().min(1).max(1_000);
+/** At most two, since a text may match a mark with wildcards in many ways. */
+const openingMark = mark.refine(
+	(text) => (text.match(/\{tool\}|\*/g) ?? []).length <= 2,
+	"at most two of {tool} and *",
+);
+const observationPattern = z.strictObject({
+	before: openingMark,
+	after: mark.optional(),
+	action: mark.optional(),
+	tool: z.string().min(1).max(200).optional(),
+});
+const mask = section("Masking of old tool results.", {
+	enabled: flag(true, "Whether old tool results are masked at all."),
+	window_turns: field(z.int(), 8, "Latest tool turns whose results stay intact. 0 or less masks nothing."),
+	keep_errors: flag(true, "Whether results that look like errors stay."),
+	error_detection: choice(
+		["words", "structural"],
+		"What looks like an error. `words`: a word such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and the end of the output.",
+	),
+	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or absent: off."),
+	tools: field(
+		z.record(z.string().min(1).max(200), toolRule),
+		{},
+		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they are masked after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
+	),
+	observations: field(
+		z.union([z.enum(["auto"]), z.boolean(), z.array(observationPattern).max(50)]),
+		"auto",
+		"Whether observations in user messages, which agents without tool calls write after an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: if no other result comes before the first observation. `true`: always, except for marks that a person may also write. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text from the start of the message to the observation, with `{tool}` for a name and `*` for anything in a line; `after`, the text that begins what follows the observation; `action`, a text in the assistant's message; `tool`, a name.",
+	),
+	digest_tokens: field(
+		largeNumber,
+		0,
+		"Tokens of a placeholder for a digest of the result: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
+	),
+	placeholder_template: absentOr(
+		templateSchema(placeholderVariables),
+		"The placeholder of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording, as `placeholder` says.",
+	),
+	placeholder: choice(
+		["full", "short"],
+		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in about 18 tokens.",
+	),
+	selection: choice(
+		["age", "use"],
+		"Which results older than the window are masked. `age`: all. `use`: those that cost more to keep than to recall, by how likely the conversation needs them again. People's answers and skills in use stay.",
+	),
+	thrift: field(
+		z.enum(["low", "medium", "high"]),
+		"medium",
+		"How readily `use` masks results that may be needed again. `high` saves the most tokens; `low` keeps the most results, and cuts no file as it arrives.",
+	),
+	cadence: choice(
+		["every_turn", "stride", "break_even"],
+		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once keeping them has cost as much as rewriting the cache, at the `[prices]`.",
+	),
+	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
+	by: choice(
+		["palimpsest", "provider"],
+		"What takes old results out of Anthropic requests in the proxy; everything else ignores it. `palimpsest`: placeholders. `provider`: Anthropic's own clearing, which keeps all reasoning valid and takes the oldest results, errors too (docs/proxy.md#the-provider-clears).",
+	),
+});
+const guard = section("Keeping a conversation within the model's context window.", {
+	enabled: flag(true, "Whether the guard changes a conversation. If off, it only reports."),
+	ladder: field(
+		distinct(["truncate", "mask", "drop"], "each step at most once"),
+		["truncate", "mask", "drop"],
+		"Steps taken in this order until the conversation fits, each at most once.",
+	),
+	model: absentOr(z.string().min(1), "Model whose context window and encoding are used when a call names none."),
+	context_window_override: absentOr(largeNumber.min(1), "Context window in tokens, in place of the model's own."),
+	unknown_window: field(
+		z.union([largeNumber.min(1), z.enum(["refuse", "leave"])]),
+		"refuse",
+		"If no context window is known for the model: `refuse` the call, `leave` the conversation unchanged, or assume this many tokens.",
+	),
+	reserve_tokens: field(largeNumber, 8192, "Tokens of the window left free for the answer."),
+	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
+	target_ratio: absentOr(
+		z.number().gt(0).max(1),
+		"Share of the budget to which the guard reduces a conversation over the budget. Absent: just under the budget.",
+	),
+	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
+	max_tool_result_chars: field(
+		largeNumber,
+		50_000,
+		"Characters (UTF-16 code units) up to which a tool result stays whole. With a `truncate.strategy` other than `head_tail`, longer results are cut to this length.",
+	),
+	truncate_head_chars: field(largeNumber, 2_000, "Characters kept from the start of a cut result."),
+	truncate_tail_chars: field(largeNumber, 2_000, "Characters kept from the end of a cut result."),
+	marker_template: absentOr(
+		templateSchema(markerVariables),
+		"The text between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+	),
+	keep_last_messages: field(
+		z.int().min(1),
+		1,
+		"Newest messages, not counting system messages, that are never dropped.",
+	),
+	pin_task: flag(true, "Whether the first user message is never dropped."),
+	max_messages: absentOr(
+		messageNumber,
+		"Number of messages from which the report calls a conversation too long. Absent: never.",
+	),
+	auto_compact: flag(false, "Whether a conversation of `max_messages` or more is compacted first, by `[compaction]`."),
+});
+const tokens = section("Counting of tokens.", {
+	encoding: absentOr(
+		z.enum(["o200k_base", "cl100k_base", "o200k_harmony"]),
+		"Token encoding. Counts are exact in it, whatever the model. Absent: the model's own if known, else the nearest one, scaled for the model; o200k_base if no model is named.",
+	),
+	message_overhead: field(largeNumber, 4, "Tokens added for each message's role and delimiters."),
+});
+const limits = section("Sizes over which input is refused.", {
+	max_file_bytes: field(z.int().min(1).max(2_147_483_648), 67_108_864, "Most bytes of a file or of standard input."),
+});
+const archive = section("Archiving of originals; `--archive` says where.", {
+	max_age_days: field(z.number().positive().max(36_500), 30, "Days after which an unused original is deleted."),
+	max_bytes: field(
+		z.int().min(1),
+		1_000_000_000,
+		"Most bytes of all originals. Over it, the originals unused for longest are deleted.",
+	),
+	recall_hint: flag(
+		true,
+		"Whether the locale's placeholder adds that the original is intact and how to read it. Only for servers that archive originals.",
+	),
+	redact: field(
+		z.array(z.string().min(1).max(1_000)).max(100),
+		[],
+		"Regular expressions (RE2's syntax) for text that is never stored: a mark replaces each match.",
+	),
+	redact_credentials: flag(
+		false,
+		"Whether to also replace credentials of well-known forms (GitHub, npm, Slack, AWS, private keys and others). Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
+	),
+});
+const truncate = section("Cutting one large text, and large results in the guard.", {
+	strategy: field(
+		z.enum(truncationStrategies),
+		"head_tail",
+		"What is kept of a text over the limit. `head_tail`: start and end. `auto`: chosen by the text's structure and the purpose of the call. The others: always this way. The guard uses it too.",
+	),
+	max_chars: field(
+		largeNumber,
+		50_000,
+		"Characters (UTF-16 code units) up to which a text stays whole. With a strategy other than `head_tail`, longer texts are cut to this length.",
+	),
+	command_chars: absentOr(
+		largeNumber,
+		"The same for the output of commands that run something, list files or write, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
+	),
+	max_tokens: absentOr(
+		largeNumber.min(1),
+		"The limit in tokens, with notices, instead of `max_chars`. `auto` then replaces `head_tail`. The guard ignores it.",
+	),
+	head_chars: field(
+		largeNumber,
+		2_000,
+		"Characters that `head_tail` keeps from the start. Other strategies use the ratio of head to tail.",
+	),
+	tail_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the end."),
+	keep_ansi: flag(false, "Whether escape sequences of terminals stay. With `head_tail` they always stay."),
+	marker_template: absentOr(
+		templateSchema(markerVariables),
+		"The text between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+	),
+	json_content: flag(
+		false,
+		"Whether `head_tail` cuts only the long `content` of a JSON object, and adds `_truncated: true`.",
+	),
+});
+const compaction = section("Replacing old messages by a summary, or hiding old results.", {
+	strategy: field(
+		z.string().superRefine((name, context) => {
+			const parsed = parseStrategyName(name);
+			if (parsed.kind === "unusable") context.addIssue({ code: "custom", message: parsed.problem });
+		}),
+		"hiding-then-summary",
+		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides, and summarises once nothing is left to hide), or `module#Export` (or `module:Class`), your own strategy, which no tool call may name.",
+	),
+	at_messages: absentOr(messageNumber, "Number of messages from which compaction is due. Absent: only tokens decide."),
+	keep_last_messages: field(
+		z.int().min(0),
+		2,
+		"Newest messages, not counting system messages, that no summary replaces.",
+	),
+	keep_tool_groups: field(z.int().min(1), 5, "Latest tool turns whose results are not hidden."),
+	answered_by: field(
+		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
+		["sampling", "openai-compatible", "caller"],
+		"Who writes a summary, the first that is available: the client's own model, the endpoint in the environment, or the caller. `none`: the steps of the guard instead.",
+	),
+	keep_user_text: field(
+		z.union([z.boolean(), z.enum(["summaries"])]),
+		"summaries",
+		"Whether people's messages stay word for word. `summaries`: below each summary of `hiding-then-summary`. `true`: below every summary, and when the guard drops messages.",
+	),
+	keep_user_tokens: absentOr(
+		largeNumber.min(1),
+		"Most tokens of these texts. Over it, texts between the first and the last three are shortened to head, tail and rules, oldest first. Absent: 4 % of the window.",
+	),
+	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should have."),
+	prompt_tokens: field(
+		largeNumber.min(1),
+		60_000,
+		"Most tokens of the prompt for a summary. A longer prompt is shortened.",
+	),
+	caller_prompt_tokens: field(
+		largeNumber.min(1),
+		6_000,
+		"The same for the caller, whose context also has to hold the prompt.",
+	),
+});
+const price = z.number().min(0).max(1_000_000);
+const prices = section("The prices of tokens.", {
+	input: field(price, 1, "Price of an input token."),
+	cache_read: field(price, 0.1, "Price of a token that the provider reads from its prompt cache."),
+	cache_write: field(
+		price,
+		1.25,
+		"Price of a token that the provider writes to its cache. If equal to `cache_read`, `break_even` acts every turn.",
+	),
+	output: field(price, 5, "Price of an output token."),
+	steps: field(
+		z.array(z.strictObject({ over: z.number().min(1).max(1_000_000_000), input: price, output: price })).max(10),
+		[],
+		"Price steps: a request with a prompt of more than `over` tokens pays `input` times as much for its whole prompt, and `output` times as much for its answer. Masking keeps a request below a step where it can.",
+	),
+	thinking_redone: field(
+		z.number().min(0).max(1),
+		0.3,
+		"For models that bind their reasoning to earlier messages: the share of the present turn's reasoning that the model produces again after masking made it invalid. An assumption, not a measurement.",
+	),
+	fault: field(
+		price,
+		1,
+		"The bill in `replay` of a call that needs a masked result, as a multiple of an immediate recall: one more call, and the result's tokens while it stays.",
+	),
+	cache_seconds: field(
+		z.int().min(1).max(1_000_000_000),
+		300,
+		"Seconds without a call after which the provider's prompt cache is lost, so that `break_even` masks for free. If a session records this time, the recorded one counts.",
+	),
+	cache_write_hour: absentOr(
+		price,
+		"Price of a token that the provider caches for longer than 300 seconds. Absent: 1.6 × `cache_write` if that is above `input`, as with Anthropic, else `cache_write`.",
+	),
+});
+/** Files, variables, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it. */
+export const policySchema = z.strictObject({
+	preset: field(z.enum(presetNames), "observation-masking", "Values to start from."),
+	locale: field(z.enum(localeNames), "fr", "Language of all texts of ours; whose it is by default: see above."),
+	log_level: field(z.enum(logLevels), "warning", "Least severe level that is logged."),
+	text: choice(
+		["auto", "full"],
+		"The text block of an answer over 256 kB of JSON: a summary (`auto`), or the whole answer again (`full`), for hosts that show their model only the text.",
+	),
+	media: choice(
+		["keep", "mask"],
+		"Images, audio and documents in old tool results: kept, or replaced by a line that describes them.",
+	),
+	thinking: absentOr(
+		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),
+		"Signed reasoning that an edit of earlier messages makes invalid. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that are known to check it (Claude Fable and Mythos from 5.1, Opus, Sonnet and Haiku from 5.5), else left. `refuse`: nothing is changed. If it is not set: `keep`; for `rescue` and a compaction `auto`.",
+	),
+	on_archive_failure: choice(
+		["refuse", "mask_without_recall"],
+		"If originals cannot be archived: change nothing and report why, or edit all the same, with placeholders that offer no recall.",
+	),
+	limits,
+	mask,
+	guard,
+	truncate,
+	compaction,
+	archive,
+	tokens,
+	prices,
+	figures: choice(
+		["all", "private", "none"],
+		"Figures of requests for `palimpsest stats`: kept with the last names of project folders, without them, or not at all.",
+	),
+});
+/** The schema of a layer: every field optional, no defaults. */
+export const policyLayerSchema = partialSchema(policySchema);
+function partialSchema(schema) {
+	const partial = withoutDefaults(schema);
+	return schema.description === undefined ? partial : partial.describe(schema.description);
+}
+function withoutDefaults(schema) {
+	if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
+		return partialSchema(schema.unwrap());
+	}
+	if (schema instanceof z.ZodObject) {
+		const fields = Object.entries(schema.shape);
+		return z.strictObject(Object.fromEntries(fields.map(([key, field]) => [key, partialSchema(field).optional()])));
+	}
+	return schema;
+}

@@ -1,0 +1,300 @@
+import { isJsonObject } from "../engine/conversation/json.js";
+import { jsonPointer, startsWith } from "../engine/conversation/paths.js";
+import { PalimpsestError } from "../errors.js";
+import { amp } from "./amp.js";
+import { anthropicMessages, managedAgents, mcpSampling } from "./anthropic.js";
+import { bedrockConverse } from "./bedrock.js";
+import { claudeCode } from "./claude-code.js";
+import { clineUi } from "./cline-ui.js";
+import { codexRollout } from "./codex.js";
+import { copilotCli } from "./copilot-cli.js";
+import { inspect, tau2 } from "./evaluation-logs.js";
+import { explainedBy } from "./explained.js";
+import { foreignShape } from "./foreign.js";
+import { langchain, openaiAgents, pydanticAi } from "./frameworks.js";
+import { gemini } from "./gemini.js";
+import { geminiCli, geminiStream } from "./gemini-cli.js";
+import { goose } from "./goose.js";
+import { listOf, membersOf, stringAt } from "./json-text/value.js";
+import { isStoredRow, mastra } from "./mastra.js";
+import { observingReader } from "./observations.js";
+import { kimiContext, ollama, openaiChat } from "./openai-chat.js";
+import { openaiResponses } from "./openai-responses.js";
+import { opencode } from "./opencode.js";
+import { openhands } from "./openhands.js";
+import { otelGenai } from "./otel-genai.js";
+import { pi } from "./pi.js";
+import { qwenCode } from "./qwen-code.js";
+import { atif, browserUse, sweAgent } from "./trajectories.js";
+import { countingUnknown, fitAroundUnknown } from "./unknown-items.js";
+import { vercelModel, vercelUi } from "./vercel.js";
+import { vscodeChat } from "./vscode-chat.js";
+/** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */
+export const formats = [
+	claudeCode,
+	qwenCode,
+	codexRollout,
+	pi,
+	opencode,
+	kimiContext,
+	copilotCli,
+	managedAgents,
+	openhands,
+	clineUi,
+	geminiCli,
+	geminiStream,
+	vscodeChat,
+	browserUse,
+	sweAgent,
+	atif,
+	goose,
+	amp,
+	pydanticAi,
+	openaiAgents,
+	langchain,
+	tau2,
+	inspect,
+	mcpSampling,
+	mastra,
+	otelGenai,
+	vercelUi,
+	vercelModel,
+	openaiResponses,
+	gemini,
+	bedrockConverse,
+	ollama,
+	openaiChat,
+	anthropicMessages,
+];
+/**
+ * Reads a list of messages or an object that holds one. Observations of text protocols are results as the policy says:
+ * `auto` if no other result comes before the first one, which no later message changes. Throws `not_a_conversation`
+ * with the expected shapes. Given their names, only some formats are tried.
+ */
+export function readConversation(document, observations = "auto", names) {
+	const located = locateMessages(document);
+	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
+	const transcript = format.read(located);
+	// A caller that names formats names the API that takes the conversation.
+	if (!names) checkExplained(format, explainedBy(transcript, located));
+	const observing = observingReader(format, transcript, { located, observations });
+	return observing ? { document, located, ...observing } : { format, document, located, transcript };
+}
+/** The request body of a conversation, with its model, tools and system prompt. */
+export function requestBody(document) {
+	if (!isJsonObject(document)) return document;
+	const [only, ...others] = conversationsIn(document);
+	return only && others.length === 0 ? only.located.document : document;
+}
+/** Keys of the conversation in most APIs, Gemini, OpenAI Responses, run states of the OpenAI Agents SDK, and OpenTelemetry. */
+const messageKeys = [
+	"messages",
+	"contents",
+	"input",
+	"generatedItems",
+	"generated_items",
+	"gen_ai.input.messages",
+	"pydantic_ai.all_messages",
+];
+export function locateMessages(document) {
+	const [only, ...others] = Array.isArray(document) ? document : [];
+	// The list holds one conversation, not messages.
+	const inside = others.length === 0 && isJsonObject(only) && !isMessage(only) ? findMessages(only) : undefined;
+	if (inside) return { ...inside, base: [0, ...inside.base] };
+	if (Array.isArray(document)) return { document, base: [], messages: document };
+	const found = conversationsIn(document);
+	const [first] = found;
+	if (first && found.length === 1) return first.located;
+	if (first) throw new PalimpsestError("not_a_conversation", tellSeveral(found));
+	const key = isJsonObject(document) ? messageKeys.find((name) => Object.hasOwn(document, name)) : undefined;
+	const value = isJsonObject(document) && key !== undefined ? document[key] : document;
+	const expected =
+		key === undefined ? "a list of messages, or an object that holds one as `messages`" : `\`${key}\` to be a list`;
+	// Callers often pass the text of the JSON.
+	const isText = typeof value === "string" && /^\s*[[{]/.test(value);
+	throw new PalimpsestError(
+		"not_a_conversation",
+		`Expected ${expected}; got ${kindOf(value)}.${isText ? " Pass the JSON itself, not a text that holds it." : ""}`,
+	);
+}
+/** The conversation of a document, or all of several. */
+function conversationsIn(document) {
+	const found = isJsonObject(document) ? findMessages(document) : undefined;
+	if (!found) return heldConversations(document);
+	const isOfRecords = found.base.length > 1 && listKeys.some((key) => key === found.base.at(-1));
+	// A list of steps deep in a log may be about something else: conversations outside it come first.
+	const held = isOfRecords && !beginsWithMessage(found.messages) ? heldConversations(document) : [];
+	const beside = held.filter(({ place }) => !startsWith(place, found.base));
+	return beside.length > 0 ? beside : [{ place: found.base, located: found }];
+}
+/** Keys under which programs keep lists of records, which need no `role`. */
+const listKeys = ["events", "history", "trajectory", "steps", "requests", "data", "items", "new_items", "newItems"];
+/** Objects are searched to this depth. */
+const deepestBody = 3;
+/** Finds a request body, even inside a log, batch or JSON-RPC call; else the only list that begins with a message. */
+function findMessages(document, depth = 1) {
+	const own = inBody(document, []);
+	if (own) return own;
+	const entries = Object.entries(document);
+	const held = entries.flatMap(([key, value]) => (isJsonObject(value) ? (inBody(value, [key]) ?? []) : []));
+	if (held.length > 0) return held.length === 1 ? held[0] : undefined;
+	if (entries.some(([, value]) => beginsWithMessage(value))) return inBodyOfMessages(document);
+	const list = inRecord(document);
+	if (list) return list;
+	if (depth === deepestBody) return undefined;
+	const [deeper, ...more] = entries.flatMap(([name, value]) => {
+		const found = isJsonObject(value) ? findMessages(value, depth + 1) : undefined;
+		return found ? [{ ...found, base: [name, ...found.base] }] : [];
+	});
+	return more.length === 0 ? deeper : undefined;
+}
+/** Tracing programs put the messages of a call into a list of their own. */
+function inBody(body, path) {
+	const key = messageKeys.find((name) => Object.hasOwn(body, name) && Array.isArray(body[name]));
+	if (key === undefined) return undefined;
+	const messages = listOf(body[key]);
+	const isNested = messages.length === 1 && Array.isArray(messages[0]);
+	return isNested
+		? { document: body, base: [...path, key, 0], messages: listOf(messages[0]) }
+		: { document: body, base: [...path, key], messages };
+}
+function inRecord(document) {
+	const key = listKeys.find((name) => Object.hasOwn(document, name) && Array.isArray(document[name]));
+	return key === undefined ? undefined : { document, base: [key], messages: listOf(document[key]) };
+}
+/** The conversations in lists and objects of conversations, such as the `conversations` of an export. */
+function heldConversations(value, path = []) {
+	return membersOf(value).flatMap(([key, member]) => {
+		const place = [...path, key];
+		if (beginsWithMessage(member)) return [{ place, located: { document: value, base: place, messages: member } }];
+		// For example a line of a benchmark's output.
+		const list = typeof key === "number" && isJsonObject(member) ? inRecord(member) : undefined;
+		const body = isJsonObject(member) ? (inBody(member, []) ?? inBodyOfMessages(member) ?? list) : undefined;
+		if (body) return [{ place, located: { ...body, base: [...place, ...body.base] } }];
+		return place.length < deepestBody ? heldConversations(member, place) : [];
+	});
+}
+/** Finds the only list that begins with a message, whatever its key. */
+function inBodyOfMessages(document) {
+	const [list, ...others] = Object.entries(document).filter(([, value]) => beginsWithMessage(value));
+	return list && others.length === 0 ? { document, base: [list[0]], messages: listOf(list[1]) } : undefined;
+}
+function tellSeveral(held) {
+	const [first = [], last = []] = [held[0]?.place, held.at(-1)?.place];
+	const [from, to] = [first, last].map((place) => jsonPointer(place).slice(0, longestPointer));
+	// Names are untrusted, and lines of JSON Lines are not a list for jq.
+	const isPlain = typeof first[0] === "string" && first.every((key) => /^\w{1,40}$/.test(String(key)));
+	const query = first.map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
+	const example = isPlain ? `, for example: jq '${query}' FILE > one.json` : "";
+	return `Found ${held.length} conversations, from ${from} to ${to}. Pass them one at a time, each in a file of its own${example}.`;
+}
+const longestPointer = 100;
+function beginsWithMessage(value) {
+	return Array.isArray(value) && isJsonObject(value[0]) && stringAt(value[0], "role") !== undefined;
+}
+function isMessage(value) {
+	return ["role", "type", "kind", "content"].some((key) => Object.hasOwn(value, key));
+}
+function kindOf(value) {
+	if (value === null) return "null";
+	if (value === undefined) return "nothing";
+	if (Array.isArray(value)) return "a list";
+	if (!isJsonObject(value)) return `a ${typeof value}`;
+	return Object.hasOwn(value, "role") ? "one message; put it into a list" : "an object without `messages`";
+}
+const strength = { certain: 3, likely: 2, possible: 1, none: 0 };
+function detectFormat(located, tried) {
+	if (tried === formats) refuseKnownShapes(located);
+	let best = { fit: "none" };
+	for (const format of tried) {
+		if (best.fit === "certain") break;
+		const { fit } = format.probe(located);
+		if (strength[fit] > strength[best.fit]) best = { format, fit };
+	}
+	return best.format ?? detectAroundUnknown(located, tried);
+}
+/** Finds the format of a list in which some items have a kind that no format knows. */
+function detectAroundUnknown(located, tried) {
+	const others = tried === formats ? formats : [];
+	let best = { fit: "none" };
+	for (const format of tried) {
+		const fit = fitAroundUnknown(format, located, others);
+		if (strength[fit] > strength[best.fit]) best = { format, fit };
+	}
+	if (best.format) return countingUnknown(best.format);
+	throw new PalimpsestError("not_a_conversation", explain(located));
+}
+/** Shapes that look like a format and are none. */
+function refuseKnownShapes(located) {
+	if (located.messages.some(isStoredRow)) {
+		throw new PalimpsestError(
+			"not_a_conversation",
+			"Expected the `content` of Mastra's messages as JSON; got texts of JSON, as its tables hold them. Parse them first: jq -c '(.. | .content? | strings) |= fromjson' FILE > parsed.json.",
+		);
+	}
+	const foreign = foreignShape(located.messages);
+	if (foreign !== undefined) {
+		throw new PalimpsestError(
+			"not_a_conversation",
+			`This looks like ${foreign}, which is not supported. Pass the conversation in one of the formats of docs/formats.md.`,
+		);
+	}
+}
+/** Below this share of the words, calls and results of a foreign shape would be lost. */
+const leastShare = 0.5;
+/** Shorter texts have too few characters to judge. */
+const fewWords = 200;
+function checkExplained({ title }, { read, all }) {
+	if (all < fewWords || read >= all * leastShare) return;
+	throw new PalimpsestError(
+		"not_a_conversation",
+		`The messages look like those of ${title}, but only ${read} of the ${all} characters in them can be read that way. They are probably of another format, which is not supported.`,
+	);
+}
+function explain(located) {
+	const { messages } = located;
+	// Of formats that fail at the same message, the user more likely means the plainer one.
+	const held = heldConversations(messages, located.base);
+	if (messages.length > 1 && held.length >= messages.length) return tellSeveral(held);
+	const [nearest] = formats
+		.toReversed()
+		.flatMap((format) => {
+			const fit = format.probe(located);
+			return fit.fit === "none" ? [{ format, ...fit }] : [];
+		})
+		.sort((a, b) => b.message - a.message);
+	const first = `The ${messages.length} messages fit no format`;
+	if (!nearest) return `${first}.`;
+	const { format, message, expected } = nearest;
+	return `${first}. The nearest is ${format.looksFor}: message ${message} (counted from 0) does not fit, expected ${expected}.`;
+}
+/** The first shape that fits wins, so stricter shapes come first. */
+const answerReaders = [
+	openaiResponses,
+	gemini,
+	bedrockConverse,
+	anthropicMessages,
+	mcpSampling,
+	ollama,
+	vercelModel,
+	openaiChat,
+].flatMap(({ answer }) => answer ?? []);
+/**
+ * Reads a provider's answer, complete or assembled from its stream (docs/compaction.md#cut-answers).
+ * `finishReason` is `other` if it gives none. Throws `invalid_argument` for any other shape.
+ */
+export function readLastResponse(response) {
+	if (isJsonObject(response)) {
+		// Copies own members only, since results of the AI SDK have getters that throw.
+		const own = { ...response };
+		for (const reader of answerReaders) {
+			const read = reader.read(own);
+			if (read) return read;
+		}
+	}
+	const got = isJsonObject(response) ? "an object of another shape" : kindOf(response);
+	throw new PalimpsestError(
+		"invalid_argument",
+		`Expected \`last_response\` to be the provider's answer to the last call, whole or assembled from its stream; got ${got}. Pass one of\n${answerReaders.map(({ shape }) => `- ${shape}`).join("\n")}`,
+	);
+}

@@ -1,0 +1,193 @@
+import { isJsonObject } from "../engine/conversation/json.js";
+import { cacheIncludedUsage } from "./answer.js";
+import { idOfText, keptFields, probeEach, readEvents, roleOf, transcriptOf } from "./format.js";
+import { readFunctionResponse, readGeminiMedia } from "./gemini.js";
+import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "./json-text/value.js";
+import { MessageDraft, readOpenContent, unsent } from "./parts.js";
+import { outputCopies } from "./session-files.js";
+
+const roles = { user: "user", gemini: "assistant" };
+/** Notices on the screen, which Gemini CLI does not send. */
+const notices = new Set(["info", "error", "warning"]);
+/** `chats/session-….json` of Gemini CLI, and the records of newer `.jsonl` files. A call and its result are one value. */
+export const geminiCli = {
+	name: "gemini-cli",
+	title: "Gemini CLI chat",
+	looksFor:
+		"Gemini CLI chat (messages of `type` user or gemini with `content`, calls with their `result` in `toolCalls`)",
+	probe: ({ messages }) => probeEach(messages, "a message of `type` gemini", probe),
+	read({ messages: list, base }) {
+		const records = list.flatMap((record, index) => withRewritten(record, [...base, index]));
+		const { stateOf, draftsOf } = replayRecords(records.map(({ record }) => record));
+		const messages = records.flatMap(({ record, path }, index) => {
+			const message = readRecord(objectOf(record), path);
+			// Dropped with the message: otherwise Gemini CLI would take the last draft instead.
+			for (const at of draftsOf(index)) message?.paths.push(records[at]?.path);
+			if (!message || stateOf(index) === "draft") return [];
+			return [stateOf(index) === "sent" && !isContext(objectOf(record)) ? message : unsent(message)];
+		});
+		return { ...transcriptOf("gemini-cli", messages), opensWithUser: true };
+	},
+	write: { message: writeMessage, appends: false },
+};
+function probe(record) {
+	if (!isJsonObject(record)) return "an object with a `type`";
+	const type = stringAt(record, "type");
+	// The header of a file of records, and changes to earlier records.
+	if (type === undefined) return hasMember(record, "sessionId", "$set", "$rewindTo") ? false : "a string `type`";
+	if (!Object.hasOwn(roles, type)) return notices.has(type) ? false : "`type` user, gemini, info, error or warning";
+	const { content, toolCalls } = record;
+	const isContent = content === undefined || typeof content === "string" || Array.isArray(content);
+	if (!isContent) return "`content` as a string or a list of parts";
+	if (!listOf(toolCalls ?? []).every(isJsonObject)) return "`toolCalls` as a list of objects";
+	return type === "gemini";
+}
+/** The record, and the messages in it if it rewrites the chat. A resumed chat replaces all earlier records this way. */
+function withRewritten(record, path) {
+	const own = { record, path };
+	if (!isRewriting(record)) return [own];
+	const messages = listOf(objectOf(objectOf(record).$set).messages);
+	return [own, ...messages.map((one, index) => ({ record: one, path: [...path, "$set", "messages", index] }))];
+}
+function isRewriting(record) {
+	return Array.isArray(objectOf(objectOf(record).$set).messages);
+}
+/**
+ * A later record with the id of an earlier one takes its place. A rewind takes out a message and all after it. A draft is
+ * a replaced record without calls.
+ */
+function replayRecords(records) {
+	const gone = new Set();
+	const drafts = new Map();
+	const isDraft = new Set();
+	const known = new Map();
+	for (const [index, record] of records.entries()) {
+		if (isRewriting(record)) for (let at = 0; at < index; at += 1) gone.add(at);
+		const rewind = idAt(objectOf(record), "$rewindTo");
+		const from = rewind === undefined ? undefined : known.get(rewind);
+		if (from !== undefined) for (let at = from; at < index; at += 1) gone.add(at);
+		const id = idAt(objectOf(record), "id");
+		if (id === undefined) continue;
+		const before = known.get(id);
+		if (before !== undefined) {
+			if (!gone.has(before) && listOf(objectOf(records[before]).toolCalls).length === 0) {
+				drafts.set(index, [...(drafts.get(before) ?? []), before]);
+				isDraft.add(before);
+			}
+			gone.add(before);
+		}
+		known.set(id, index);
+	}
+	return {
+		stateOf: (index) => (isDraft.has(index) ? "draft" : gone.has(index) ? "gone" : "sent"),
+		draftsOf: (index) => drafts.get(index) ?? [],
+	};
+}
+/** Context that Gemini CLI puts before the first request. It leaves this out when it resumes a chat. */
+function isContext(record) {
+	const [part] = Array.isArray(record.content) ? record.content : [record.content];
+	const text = isJsonObject(part) ? part.text : part;
+	return record.type === "user" && typeof text === "string" && /^\s*<(?:session|hook)_context>/.test(text);
+}
+function readRecord(record, path) {
+	if (!Object.hasOwn(roles, stringAt(record, "type") ?? "")) return undefined;
+	const draft = new MessageDraft(roleOf({ role: record.type }, roles), path).setTime(timeAt(record, "timestamp"));
+	const { input, cached } = objectOf(record.tokens);
+	draft.setUsage(cacheIncludedUsage({ input, cached, model: record.model }));
+	draft.readParts(record.content, [...path, "content"], (part, at) => {
+		const { functionCall: call, functionResponse: response } = part;
+		// Newer versions record a result as a message too, and send both when they resume a chat (0.61.0).
+		if (isJsonObject(call)) draft.addCall(idAt(call, "id"), stringAt(call, "name"), call.args);
+		else if (isJsonObject(response)) {
+			const content = readFunctionResponse(response, [...at, "functionResponse"]);
+			draft.addResult({ callId: idAt(response, "id"), ...content });
+		} else if (typeof part.text === "string") draft.count(part.text);
+		else draft.countPart(part, readGeminiMedia(part, at));
+	});
+	const known = new Set(draft.calls.map(({ id }) => id));
+	for (const [index, call] of listOf(record.toolCalls).entries()) {
+		if (isJsonObject(call)) readCall(call, [...path, "toolCalls", index], { draft, known });
+	}
+	return draft;
+}
+/** `known` has the ids of calls that are also in the content. */
+function readCall(call, path, { draft, known }) {
+	const callId = idAt(call, "id");
+	if (callId === undefined || !known.has(callId)) draft.addCall(callId, stringAt(call, "name"), call.args);
+	const { result, status } = call;
+	if (result == null) return;
+	const at = [...path, "result"];
+	const [response] = listOf(result).map((part) => objectOf(part).functionResponse);
+	const held = isJsonObject(response) ? readFunctionResponse(response, [...at, 0, "functionResponse"]) : undefined;
+	const content = held ? withOtherParts(held, listOf(result), at) : readOpenContent(result, at);
+	const search = { record: call, path, places: [["resultDisplay"]], texts: content.texts };
+	const copies = outputCopies({ ...search, ofTheCall: new Set(Object.values(objectOf(call.args))) });
+	const isError = status === "error" || status === "cancelled" || held?.isError;
+	draft.addResult({ callId, ...content, ...copies, isError: isError || undefined });
+}
+/** Files and texts next to the response of a call. */
+function withOtherParts(content, parts, path) {
+	if (parts.length === 1) return content;
+	const media = [];
+	const counted = [];
+	for (const [index, part] of parts.entries()) {
+		const node = isJsonObject(part) && index > 0 ? readGeminiMedia(part, [...path, index]) : undefined;
+		if (node) media.push(node);
+		else if (index > 0) counted.push(JSON.stringify(part));
+	}
+	return {
+		...content,
+		whole: undefined,
+		media: [...content.media, ...media],
+		counted: [...content.counted, ...counted],
+	};
+}
+function writeMessage({ role, text, instead }) {
+	return {
+		id: idOfText(`${role}\n${text}`),
+		...keptFields(instead, ["id", "timestamp"]),
+		type: role === "user" ? "user" : "gemini",
+		content: text,
+	};
+}
+const streamTypes = new Set(["init", "message", "tool_use", "tool_result", "error", "result"]);
+/** The output of `gemini --output-format stream-json`: an event for each text, call and result. */
+export const geminiStream = {
+	name: "gemini-stream",
+	title: "Gemini CLI stream",
+	looksFor: "Gemini CLI stream (events of `type` init, message, tool_use with `tool_id`, tool_result, result)",
+	probe: ({ messages }) =>
+		probeEach(messages, "an event of `type` init or tool_use", (event) => {
+			if (!isJsonObject(event) || !streamTypes.has(event.type)) return "an event of a known `type`";
+			const begins = event.type === "init" && stringAt(event, "session_id") !== undefined;
+			return begins || (event.type === "tool_use" && stringAt(event, "tool_name") !== undefined);
+		}),
+	read: (located) => readEvents("gemini-stream", located, readEvent),
+	write: {
+		message: ({ role, text, instead }) => ({
+			type: "message",
+			...keptFields(instead, ["timestamp"]),
+			role,
+			content: text,
+		}),
+		appends: false,
+	},
+};
+function readEvent(event, path) {
+	const time = timeAt(event, "timestamp");
+	const draft = (role) => new MessageDraft(role, path).setTime(time);
+	if (event.type === "message") {
+		return draft(event.role === "user" ? "user" : "assistant").count(event.content);
+	}
+	if (event.type === "tool_use") {
+		return draft("assistant").addCall(idAt(event, "tool_id"), stringAt(event, "tool_name"), event.parameters);
+	}
+	if (event.type !== "tool_result") return undefined;
+	const isError = event.status === "error" || undefined;
+	const message = Object.hasOwn(event, "output") ? undefined : stringAt(objectOf(event.error), "message");
+	const content =
+		message === undefined
+			? readOpenContent(event.output, [...path, "output"])
+			: readOpenContent(message, [...path, "error", "message"]);
+	return draft("tool").addResult({ callId: idAt(event, "tool_id"), ...content, isError });
+}

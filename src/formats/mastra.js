@@ -1,0 +1,40 @@
+import { isJsonObject } from "../engine/conversation/json.js";
+import { contentPart, idOfText, keptFields, probeMessages, readTranscript } from "./format.js";
+import { hasMember, objectOf, stringAt, timeAt } from "./json-text/value.js";
+import { isPart, readUiMessages } from "./vercel.js";
+/** Messages as Mastra's storage keeps them: `content` of format 2 has the parts of a UI message of the Vercel AI SDK. */
+export const mastra = {
+	name: "mastra",
+	title: "Mastra messages",
+	looksFor: "Mastra messages (`role`, and `content` with `format: 2` and `parts` with a `type` each)",
+	probe: ({ messages }) => probeMessages(messages, "`content` with `format: 2` and `parts`", probeStored),
+	read: (located) => readTranscript("mastra", located, ["instructions", "tools"], readStored),
+	write: { message: writeStored, part: { ...contentPart, lists: [["content", "parts"]] }, appends: true },
+};
+function probeStored({ content }) {
+	if (!isJsonObject(content)) return "`content` as an object";
+	const { format, parts } = content;
+	return (format === 2 && Array.isArray(parts) && parts.every(isPart)) || "`format: 2` and `parts` with a `type` each";
+}
+/** Whether a value is a row of Mastra's tables: its content is JSON as a text, which cannot be edited in place. */
+export function isStoredRow(value) {
+	if (!isJsonObject(value) || !hasMember(value, "thread_id", "threadId")) return false;
+	return /^\s*\{\s*"format"\s*:\s*2\b/.test(stringAt(value, "content") ?? "");
+}
+function readStored(message, path) {
+	const at = [...path, "content"];
+	const time = timeAt(message, "createdAt");
+	return readUiMessages({ ...objectOf(message.content), role: message.role }, at).map((read) => ({
+		...read,
+		paths: read.paths.map((one) => (one.length === at.length ? path : one)),
+		...(time === undefined ? {} : { time }),
+	}));
+}
+function writeStored({ role, text, instead }) {
+	return {
+		id: idOfText(`${role}\n${text}`),
+		...keptFields(instead, ["id", "createdAt", "threadId", "resourceId"]),
+		role,
+		content: { format: 2, parts: [{ type: "text", text }] },
+	};
+}

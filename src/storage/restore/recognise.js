@@ -1,0 +1,92 @@
+import { placeholderReader } from "../../engine/masking/placeholder.js";
+import { presets, trimMarker } from "../../engine/policy/presets.js";
+import { locales, wordings } from "../../engine/policy/wordings.js";
+import { isAlreadyCut, longestLiteral, markerFinder, noticeFinder } from "../../engine/truncation/head-tail.js";
+
+const everyLocale = Object.values(locales);
+export function placeholdersOf(policy, originals) {
+	const read = placeholderReaderOf(policy, originals);
+	return (text) => read(text) !== undefined;
+}
+export function placeholderReaderOf(policy, originals) {
+	const { placeholder } = wordings(policy, originals);
+	const known = readers.get(placeholder);
+	if (known) return known;
+	const read = placeholderReader([...new Set([placeholder, ...placeholderTemplates])]);
+	if (readers.size >= mostReaders) readers.clear();
+	readers.set(placeholder, read);
+	return read;
+}
+// Cached by wording, because making the patterns takes longer than masking a short conversation.
+const readers = new Map();
+const mostReaders = 16;
+const placeholderForms = [
+	"placeholder",
+	"digest_placeholder",
+	"short_placeholder",
+	"short_digest_placeholder",
+	"media_placeholder",
+];
+const placeholderTemplates = everyLocale.flatMap(({ archived, recall_hint, ...plain }) => {
+	const withReference = placeholderForms.map((form) => archived[form]);
+	const withHint = withReference.map((template) => template + recall_hint);
+	return [...withReference, ...withHint, ...placeholderForms.map((form) => plain[form])];
+});
+// ---- Markers and notices ----
+const plainMarkers = [...everyLocale.map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
+const archivedMarkers = [...everyLocale.map(({ archived }) => archived.truncation_marker), trimMarker.archived];
+const noticeForms = ["notice", "whole", "short", "html"];
+const plainNotices = everyLocale.flatMap(({ notices }) => noticeForms.map((form) => notices[form]));
+const archivedNotices = everyLocale.flatMap(({ archived }) => noticeForms.map((form) => archived.notices[form]));
+/** Finds the notices of texts that were shortened and archived. */
+export const findNotices = noticeFinder(archivedNotices);
+/** Finds the markers of texts that were cut and archived. */
+export function markersWithReference(policy) {
+	const { guardMarker, truncateMarker } = wordings(policy);
+	return markerFinder([...new Set([...archivedMarkers, guardMarker, truncateMarker])]);
+}
+/**
+ * Recognises truncated texts without a reference. Claude Code truncates with the words of our English marker, and the
+ * policy's marker may be just three dots, so these count only in the position where this policy or a preset puts them.
+ */
+export function cutRecogniser(policy) {
+	const { guardMarker, truncateMarker } = wordings(policy);
+	const english = locales.en.truncation_marker;
+	const distinct = plainMarkers.filter((marker) => marker !== english);
+	const placed = new Set([english, guardMarker, truncateMarker]);
+	const ends = [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
+		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
+		{ headChars: truncate?.head_chars ?? 2_000, tailChars: truncate?.tail_chars ?? 2_000 },
+	]);
+	const isPlaced = (text, marker) =>
+		text.includes(longestLiteral(marker)) && ends.some((one) => isAlreadyCut(text, { ...one, marker }));
+	const findMarkers = markerFinder(distinct);
+	const findPlainNotices = noticeFinder(plainNotices);
+	return (text) =>
+		findMarkers(text).length > 0 ||
+		findPlainNotices(text).some(({ isAtTop }) => isAtTop) ||
+		[...placed].some((marker) => isPlaced(text, marker));
+}
+/** The reference in the notice at the top of a text that was shortened and archived; `undefined` for other texts. */
+export function shortenedRef(text) {
+	const start = text.slice(0, mostBeforeText);
+	const [firstLine = ""] = start.split("\n", 1);
+	// Of a hook or of `run`: the notice closes with the command that reads all of it.
+	const ofCommand = /^\[.* recall (?<ref>[A-Za-z0-9-]{5,40})\]/.exec(firstLine)?.groups?.ref;
+	return ofCommand ?? findNotices(start).find(({ isAtTop }) => isAtTop)?.ref;
+}
+/** A notice with its hint is far shorter. */
+const mostBeforeText = 1_000;
+/** Whether a line stands for lines of an earlier result, in any locale. */
+export function isReferenceLine(line) {
+	return line.startsWith("[") && referenceForms.some((form) => form.test(line));
+}
+const referenceForms = everyLocale.flatMap(({ repeat, archived }) =>
+	[repeat, archived.repeat].map((template) => {
+		const source = template.split(/\{(\w+)\}/).map((part, index) => {
+			if (index % 2 === 0) return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+			return part === "source" || part === "numbers" ? ".*" : part === "ref" ? "[\\w-]+" : "\\d+";
+		});
+		return new RegExp(`^${source.join("")}\\r?$`);
+	}),
+);
