@@ -23,42 +23,32 @@ A policy says what is masked, guarded and truncated. Each layer overrides the on
 6. \`--set key=value\`, repeatable
 7. the \`policy\` argument of a tool call
 
-The preset is that of the last layer that names one. A preset's own templates are worded in its own locale: where a
-layer sets another \`locale\`, that locale's wording replaces them. Where no layer sets \`locale\`, a preset that one of them
-names speaks its own language. Without such a preset, and with \`balanced\`, the reader's language counts: \`LC_ALL\`,
-\`LC_MESSAGES\` or \`LANG\` (French, Chinese, every other language English), or the system's on macOS and Windows; last comes
-the preset's own.
+The last layer that names a preset decides which one. A named preset of a source document speaks its own language. Otherwise, and with
+\`balanced\`, our texts are in the reader's: \`LC_ALL\`, \`LC_MESSAGES\` or \`LANG\` (French, Chinese, every other language English), or
+the system's on macOS and Windows; last comes the preset's own. \`locale\` sets it.
 
-The policy file is the one named by flag, else by \`PALIMPSEST_POLICY\`, else \`palimpsest/palimpsest.toml\` in the user's
-configuration folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows \`%APPDATA%\`). A change to it takes effect without a
-restart; while it is invalid or missing, the last valid one stays.
+The policy file is that of \`--policy\`, else of \`PALIMPSEST_POLICY\`, else \`palimpsest/palimpsest.toml\` in the user's configuration
+folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows \`%APPDATA%\`). A change takes effect without a restart; while the file is
+invalid or missing, the last valid one stays. \`[observation_masking.schema1]\` is another name of \`[mask]\`.
 
-A file that is merely found in the working directory may be anybody's, so it sets only what the column "Found" allows; for
-\`proxy\` and \`serve --http\`, which also work for other folders, nothing. The rest is ignored with a warning, and
-\`palimpsest policy check\` says why. Name the file by \`--policy\` or \`PALIMPSEST_POLICY\`, and all of it counts.
-
-\`[observation_masking.schema1]\` is another name of \`[mask]\`; a file may use one of the two.
-
-Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`["truncate", "drop"]\`); anything else is
-text, and \`null\` is null. In a file, leave out a key instead of setting it to null. An empty variable counts as absent.
-An unknown key, a wrong type, a value out of range or an unknown template variable is refused, with its name.
-
-The variable of a field is \`PALIMPSEST_\` and its key in capitals, with \`_\` for each dot: \`PALIMPSEST_MASK_WINDOW_TURNS\`
-sets \`mask.window_turns\`. Whole numbers are at most ${mostOfUsual} where no other limit is given.`;
+Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`["truncate", "drop"]\`); anything else is text, \`null\` is
+null, and an empty variable counts as absent. The variable of \`mask.window_turns\` is \`PALIMPSEST_MASK_WINDOW_TURNS\`. An unknown key, a
+wrong type, a value out of range or an unknown template variable is refused, with its name.`;
 
 /** The text of `docs/policy.md`. */
 export function policyReference(): string {
 	const fields = policyFields();
 	const rows = fields.map(({ key, type, default: value, description }) => {
-		const shown = type.replace(` and at most ${mostOfUsual}`, "");
-		return [code(key), cell(shown), code(JSON.stringify(value)), shownFound(key), cell(description)];
+		return [code(key), cell(shortType(type)), code(JSON.stringify(value)), cell(description)];
 	});
 	const others = Object.entries(otherVariables).map(([name, meaning]) => `${code(name)}, ${meaning}`);
 	const parts = [
 		introduction,
 		"## Fields",
-		table(["Key", "Type", "Default", "Found", "Description"], rows),
-		`Not fields: ${others.join("; ")}.`,
+		table(["Key", "Type", "Default", "Description"], rows),
+		`Whole numbers are at most ${mostOfUsual} where no other limit is given. Not fields: ${others.join("; ")}.`,
+		"## A file that is merely found",
+		describeFound(fields),
 		"## Presets",
 		"What each preset changes; all other fields keep their defaults.",
 		...presetNames.map((name) => describePreset(name, presets[name], fields)),
@@ -66,9 +56,29 @@ export function policyReference(): string {
 	return `${parts.join("\n\n")}\n`;
 }
 
-function shownFound(key: string): string {
-	const found = mayBeFound(key);
-	return typeof found === "string" ? found : found.map((value) => code(JSON.stringify(value))).join(", ");
+/** The type in the few words that a table has room for. */
+function shortType(type: string): string {
+	return type
+		.replace(` and at most ${mostOfUsual}`, "")
+		.replaceAll(/\ba (?=whole number|number|text|list|table)/g, "")
+		.replaceAll(", at least ", " ≥ ")
+		.replaceAll(", above ", " > ")
+		.replaceAll(" and at most ", " and ≤ ")
+		.replaceAll("true or false", "boolean");
+}
+
+/** What a policy file may set that nobody has named. */
+function describeFound(fields: readonly PolicyField[]): string {
+	const found = fields.map(({ key }) => ({ key, answer: mayBeFound(key) }));
+	const never = found.flatMap(({ key, answer }) => (answer === "no" ? [code(key)] : []));
+	const some = found.flatMap(({ key, answer }) => {
+		if (typeof answer === "string") return [];
+		return [`${code(key)}: ${answer.map((value) => code(JSON.stringify(value))).join(", ")}`];
+	});
+	return `A \`palimpsest.toml\` that lies in the working directory may be anybody's. For \`proxy\` and \`serve --http\`, which also work for
+other folders, nothing of it counts. Elsewhere it cannot set ${never.join(", ")}. Some fields take only these values of it:
+${some.join("; ")}. The rest is ignored with a warning, and \`palimpsest policy check\` says why. Name the file by \`--policy\`, and all of it
+counts.`;
 }
 
 function describePreset(name: string, preset: Preset, fields: readonly PolicyField[]): string {

@@ -78,53 +78,53 @@ const observationPattern = z.strictObject({
 
 const mask = section("Masking of old tool results.", {
 	enabled: flag(true, "Whether old tool results are masked at all."),
-	window_turns: field(z.int(), 8, "Latest tool turns whose results stay intact. 0 or less masks nothing."),
+	window_turns: field(z.int(), 8, "Latest tool turns whose results stay. 0 or less: nothing is masked."),
 	keep_errors: flag(true, "Whether results that look like errors stay."),
 	error_detection: choice(
 		["words", "structural"],
-		"What looks like an error. `words`: a word such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and the end of the output.",
+		"What looks like an error. `words`: a word such as `timeout` in it. `structural`: the format's flag, the exit code, the end of the output.",
 	),
-	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or absent: off."),
+	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or null: off."),
 	tools: field(
 		z.record(z.string().min(1).max(200), toolRule),
 		{},
-		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they are masked after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
+		'Rules for tools by name. `"never"`: its results stay. `"always"`: they are masked after one turn. `{ keep_last = K }`: its last K stay.',
 	),
 	observations: field(
 		z.union([z.enum(["auto"]), z.boolean(), z.array(observationPattern).max(50)]),
 		"auto",
-		"Whether observations in user messages, which agents without tool calls write after an action (docs/formats.md#text-protocols), are tool results, in every operation. `auto`: if no other result comes before the first observation. `true`: always, except for marks that a person may also write. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text from the start of the message to the observation, with `{tool}` for a name and `*` for anything in a line; `after`, the text that begins what follows the observation; `action`, a text in the assistant's message; `tool`, a name.",
+		"Whether observations in user messages (docs/formats.md#text-protocols) are tool results, in every operation. `auto`: if no other result comes before the first one. `true`: always, except for marks that a person may also write. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text up to the observation, with `{tool}` for a name and `*` for anything in a line; `after`, the text that follows it; `action`, a text in the assistant's message; `tool`, a name.",
 	),
 	digest_tokens: field(
 		largeNumber,
 		0,
-		"Tokens of a placeholder for a digest of the result: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
+		"Tokens for a digest of the result in its placeholder: outcome, paths, identifiers. 0: none. Your own template needs {digest}.",
 	),
 	placeholder_template: absentOr(
 		templateSchema(placeholderVariables),
-		"The placeholder of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording, as `placeholder` says.",
+		"Your own placeholder. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}.",
 	),
 	placeholder: choice(
 		["full", "short"],
-		"The locale's wording if there is no template. `full`: with the id of the call and a hint at `recall_original`. `short`: tool, size and reference, in about 18 tokens.",
+		"The locale's placeholder. `full`: with the call's id and a hint at `recall_original`. `short`: tool, size and reference in about 18 tokens.",
 	),
 	selection: choice(
 		["age", "use"],
-		"Which results older than the window are masked. `age`: all. `use`: those that cost more to keep than to recall, by how likely the conversation needs them again. People's answers and skills in use stay.",
+		"Which results older than the window are masked. `age`: all. `use`: those that cost more to keep than to recall, by how likely they are needed again. People's answers and skills in use stay.",
 	),
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How readily `use` masks results that may be needed again. `high` saves the most tokens; `low` keeps the most results, and cuts no file as it arrives.",
+		"How readily `use` masks. `high` saves the most tokens; `low` keeps the most results, and cuts no file as it arrives.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
-		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once keeping them has cost as much as rewriting the cache, at the `[prices]`.",
+		"When results are masked. `every_turn`: at once, which breaks the prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once keeping them has cost as much as rewriting the cache.",
 	),
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
 	by: choice(
 		["palimpsest", "provider"],
-		"What takes old results out of Anthropic requests in the proxy; everything else ignores it. `palimpsest`: placeholders. `provider`: Anthropic's own clearing, which keeps all reasoning valid and takes the oldest results, errors too (docs/proxy.md#the-provider-clears).",
+		"Who takes old results out of Anthropic requests in the proxy. `palimpsest`: placeholders. `provider`: Anthropic clears them, oldest first, errors too, and all reasoning stays valid (docs/proxy.md#the-provider-clears).",
 	),
 });
 
@@ -133,50 +133,43 @@ const guard = section("Keeping a conversation within the model's context window.
 	ladder: field(
 		distinct(["truncate", "mask", "drop"], "each step at most once"),
 		["truncate", "mask", "drop"],
-		"Steps taken in this order until the conversation fits, each at most once.",
+		"Steps, in this order, until the conversation fits.",
 	),
-	model: absentOr(z.string().min(1), "Model whose context window and encoding are used when a call names none."),
+	model: absentOr(z.string().min(1), "Model whose window and encoding count when a call names none."),
 	context_window_override: absentOr(largeNumber.min(1), "Context window in tokens, in place of the model's own."),
 	unknown_window: field(
 		z.union([largeNumber.min(1), z.enum(["refuse", "leave"])]),
 		"refuse",
-		"If no context window is known for the model: `refuse` the call, `leave` the conversation unchanged, or assume this many tokens.",
+		"If the model's window is unknown: `refuse` the call, `leave` the conversation unchanged, or assume so many tokens.",
 	),
 	reserve_tokens: field(largeNumber, 8192, "Tokens of the window left free for the answer."),
 	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
 	target_ratio: absentOr(
 		z.number().gt(0).max(1),
-		"Share of the budget to which the guard reduces a conversation over the budget. Absent: just under the budget.",
+		"Share of the budget to which a conversation over it is reduced. Null: just under the budget.",
 	),
 	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
 	max_tool_result_chars: field(
 		largeNumber,
 		50_000,
-		"Characters (UTF-16 code units) up to which a tool result stays whole. With a `truncate.strategy` other than `head_tail`, longer results are cut to this length.",
+		"Characters (UTF-16 code units) up to which a result stays whole. By any `truncate.strategy` but `head_tail`, longer ones are cut to this length.",
 	),
 	truncate_head_chars: field(largeNumber, 2_000, "Characters kept from the start of a cut result."),
 	truncate_tail_chars: field(largeNumber, 2_000, "Characters kept from the end of a cut result."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
-		"The text between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+		"Your own text between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}.",
 	),
-	keep_last_messages: field(
-		z.int().min(1),
-		1,
-		"Newest messages, not counting system messages, that are never dropped.",
-	),
+	keep_last_messages: field(z.int().min(1), 1, "Newest messages, without system messages, that are never dropped."),
 	pin_task: flag(true, "Whether the first user message is never dropped."),
-	max_messages: absentOr(
-		messageNumber,
-		"Number of messages from which the report calls a conversation too long. Absent: never.",
-	),
-	auto_compact: flag(false, "Whether a conversation of `max_messages` or more is compacted first, by `[compaction]`."),
+	max_messages: absentOr(messageNumber, "Number of messages from which the report calls a conversation too long."),
+	auto_compact: flag(false, "Whether a conversation of `max_messages` or more is compacted first."),
 });
 
 const tokens = section("Counting of tokens.", {
 	encoding: absentOr(
 		z.enum(["o200k_base", "cl100k_base", "o200k_harmony"]),
-		"Token encoding. Counts are exact in it, whatever the model. Absent: the model's own if known, else the nearest one, scaled for the model; o200k_base if no model is named.",
+		"Encoding in which all texts are counted, exactly. Null: the model's own, else the nearest one, scaled; o200k_base if no model is named.",
 	),
 	message_overhead: field(largeNumber, 4, "Tokens added for each message's role and delimiters."),
 });
@@ -190,20 +183,17 @@ const archive = section("Archiving of originals; `--archive` says where.", {
 	max_bytes: field(
 		z.int().min(1),
 		1_000_000_000,
-		"Most bytes of all originals. Over it, the originals unused for longest are deleted.",
+		"Most bytes of all originals. Over it, those unused for longest are deleted.",
 	),
-	recall_hint: flag(
-		true,
-		"Whether the locale's placeholder adds that the original is intact and how to read it. Only for servers that archive originals.",
-	),
+	recall_hint: flag(true, "Whether placeholders say that the original is intact and how to read it."),
 	redact: field(
 		z.array(z.string().min(1).max(1_000)).max(100),
 		[],
-		"Regular expressions (RE2's syntax) for text that is never stored: a mark replaces each match.",
+		"Patterns (RE2) of text that is never stored: a mark replaces each match.",
 	),
 	redact_credentials: flag(
 		false,
-		"Whether to also replace credentials of well-known forms (GitHub, npm, Slack, AWS, private keys and others). Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
+		"The same for credentials of well-known forms. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
 	),
 });
 
@@ -211,36 +201,29 @@ const truncate = section("Cutting one large text, and large results in the guard
 	strategy: field(
 		z.enum(truncationStrategies),
 		"head_tail",
-		"What is kept of a text over the limit. `head_tail`: start and end. `auto`: chosen by the text's structure and the purpose of the call. The others: always this way. The guard uses it too.",
+		"What is kept of a text over the limit, also by the guard. `head_tail`: start and end. `auto`: by the text's structure and the purpose of the call. The others: always this way.",
 	),
 	max_chars: field(
 		largeNumber,
 		50_000,
-		"Characters (UTF-16 code units) up to which a text stays whole. With a strategy other than `head_tail`, longer texts are cut to this length.",
+		"Characters up to which a text stays whole. By any strategy but `head_tail`, longer ones are cut to this length.",
 	),
 	command_chars: absentOr(
 		largeNumber,
-		"The same for the output of commands that run something, list files or write, as it arrives in the proxy or a plugin. Absent, or with `mask.thrift` low: `max_chars`.",
+		"The same for commands that run something, list files or write, on arrival in the proxy or a plugin. Null, or with `mask.thrift` low: `max_chars`.",
 	),
 	max_tokens: absentOr(
 		largeNumber.min(1),
-		"The limit in tokens, with notices, instead of `max_chars`. `auto` then replaces `head_tail`. The guard ignores it.",
+		"The limit in tokens, with notices, in place of `max_chars`. `auto` then replaces `head_tail`. Not for the guard.",
 	),
-	head_chars: field(
-		largeNumber,
-		2_000,
-		"Characters that `head_tail` keeps from the start. Other strategies use the ratio of head to tail.",
-	),
+	head_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the start."),
 	tail_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the end."),
-	keep_ansi: flag(false, "Whether escape sequences of terminals stay. With `head_tail` they always stay."),
+	keep_ansi: flag(false, "Whether escape sequences of terminals stay. By `head_tail` they always do."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
-		"The text between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+		"Your own text between head and tail, with the same variables.",
 	),
-	json_content: flag(
-		false,
-		"Whether `head_tail` cuts only the long `content` of a JSON object, and adds `_truncated: true`.",
-	),
+	json_content: flag(false, "Whether `head_tail` cuts only `content` of a JSON object, and adds `_truncated: true`."),
 });
 
 const compaction = section("Replacing old messages by a summary, or hiding old results.", {
@@ -250,19 +233,15 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 			if (parsed.kind === "unusable") context.addIssue({ code: "custom", message: parsed.problem });
 		}),
 		"hiding-then-summary",
-		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides, and summarises once nothing is left to hide), or `module#Export` (or `module:Class`), your own strategy, which no tool call may name.",
+		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides, and summarises once nothing is left to hide), or your own `module#Export` or `module:Class`, which no tool call may name.",
 	),
-	at_messages: absentOr(messageNumber, "Number of messages from which compaction is due. Absent: only tokens decide."),
-	keep_last_messages: field(
-		z.int().min(0),
-		2,
-		"Newest messages, not counting system messages, that no summary replaces.",
-	),
+	at_messages: absentOr(messageNumber, "Number of messages from which compaction is due. Null: only tokens decide."),
+	keep_last_messages: field(z.int().min(0), 2, "Newest messages, without system messages, that no summary replaces."),
 	keep_tool_groups: field(z.int().min(1), 5, "Latest tool turns whose results are not hidden."),
 	answered_by: field(
 		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
 		["sampling", "openai-compatible", "caller"],
-		"Who writes a summary, the first that is available: the client's own model, the endpoint in the environment, or the caller. `none`: the steps of the guard instead.",
+		"Who writes a summary, the first that is available: the client's model, the endpoint in the environment, the caller. `none`: the guard's steps instead.",
 	),
 	keep_user_text: field(
 		z.union([z.boolean(), z.enum(["summaries"])]),
@@ -271,78 +250,70 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 	),
 	keep_user_tokens: absentOr(
 		largeNumber.min(1),
-		"Most tokens of these texts. Over it, texts between the first and the last three are shortened to head, tail and rules, oldest first. Absent: 4 % of the window.",
+		"Most tokens of these texts. Over it, those between the first and the last three are shortened, oldest first. Null: 4 % of the window.",
 	),
 	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should have."),
-	prompt_tokens: field(
-		largeNumber.min(1),
-		60_000,
-		"Most tokens of the prompt for a summary. A longer prompt is shortened.",
-	),
-	caller_prompt_tokens: field(
-		largeNumber.min(1),
-		6_000,
-		"The same for the caller, whose context also has to hold the prompt.",
-	),
+	prompt_tokens: field(largeNumber.min(1), 60_000, "Most tokens of the prompt for a summary."),
+	caller_prompt_tokens: field(largeNumber.min(1), 6_000, "The same where the caller writes it."),
 });
 
 const price = z.number().min(0).max(1_000_000);
 
 const prices = section("The prices of tokens.", {
 	input: field(price, 1, "Price of an input token."),
-	cache_read: field(price, 0.1, "Price of a token that the provider reads from its prompt cache."),
+	cache_read: field(price, 0.1, "Price of a token read from the prompt cache."),
 	cache_write: field(
 		price,
 		1.25,
-		"Price of a token that the provider writes to its cache. If equal to `cache_read`, `break_even` acts every turn.",
+		"Price of a token written to the cache. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
 	steps: field(
 		z.array(z.strictObject({ over: z.number().min(1).max(1_000_000_000), input: price, output: price })).max(10),
 		[],
-		"Price steps: a request with a prompt of more than `over` tokens pays `input` times as much for its whole prompt, and `output` times as much for its answer. Masking keeps a request below a step where it can.",
+		"Price steps `{ over, input, output }`: a prompt of more than `over` tokens costs `input` times as much, and its answer `output` times. Masking keeps a request below a step where it can.",
 	),
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,
-		"For models that bind their reasoning to earlier messages: the share of the present turn's reasoning that the model produces again after masking made it invalid. An assumption, not a measurement.",
+		"Share of the present turn's reasoning that a model produces again where masking made it invalid. An assumption, not a measurement.",
 	),
 	fault: field(
 		price,
 		1,
-		"The bill in `replay` of a call that needs a masked result, as a multiple of an immediate recall: one more call, and the result's tokens while it stays.",
+		"Cost in `replay` of a call that needs a masked result, as a multiple of an immediate recall.",
 	),
 	cache_seconds: field(
 		z.int().min(1).max(1_000_000_000),
 		300,
-		"Seconds without a call after which the provider's prompt cache is lost, so that `break_even` masks for free. If a session records this time, the recorded one counts.",
+		"Seconds without a call after which the prompt cache is lost, so that `break_even` masks for free. If a session records this time, that counts.",
 	),
 	cache_write_hour: absentOr(
 		price,
-		"Price of a token that the provider caches for longer than 300 seconds. Absent: 1.6 × `cache_write` if that is above `input`, as with Anthropic, else `cache_write`.",
+		"Price of a token cached for longer than 300 seconds. Null: 1.6 × `cache_write` if that is above `input`, else `cache_write`.",
 	),
 });
 
 /** Files, variables, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it. */
 export const policySchema = z.strictObject({
 	preset: field(z.enum(presetNames), "observation-masking", "Values to start from."),
-	locale: field(z.enum(localeNames), "fr", "Language of all texts of ours; whose it is by default: see above."),
+	locale: field(z.enum(localeNames), "fr", "Language of our texts; the default is explained above."),
 	log_level: field(z.enum(logLevels), "warning", "Least severe level that is logged."),
 	text: choice(
 		["auto", "full"],
-		"The text block of an answer over 256 kB of JSON: a summary (`auto`), or the whole answer again (`full`), for hosts that show their model only the text.",
+		"The text block of an answer over 256 kB of JSON: a summary (`auto`), or all of it (`full`), for hosts that show their model only the text.",
 	),
 	media: choice(
 		["keep", "mask"],
-		"Images, audio and documents in old tool results: kept, or replaced by a line that describes them.",
+		"Images, audio and documents in old results: kept, or replaced by a line that describes them.",
 	),
 	thinking: absentOr(
 		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),
-		"Signed reasoning that an edit of earlier messages makes invalid. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that are known to check it (Claude Fable and Mythos from 5.1, Opus, Sonnet and Haiku from 5.5), else left. `refuse`: nothing is changed. If it is not set: `keep`; for `rescue` and a compaction `auto`.",
+		"Signed reasoning that an edit makes invalid. `keep`: left and reported. `strip_after_edit`: removed. `auto`: removed for models that check it (docs/formats.md#reasoning), else left. `refuse`: nothing is changed. Null: `keep`; for `rescue` and a compaction `auto`.",
 	),
 	on_archive_failure: choice(
 		["refuse", "mask_without_recall"],
-		"If originals cannot be archived: change nothing and report why, or edit all the same, with placeholders that offer no recall.",
+		"If originals cannot be archived: change nothing and report why, or edit with placeholders that offer no recall.",
 	),
 	limits,
 	mask,
@@ -354,7 +325,7 @@ export const policySchema = z.strictObject({
 	prices,
 	figures: choice(
 		["all", "private", "none"],
-		"Figures of requests for `palimpsest stats`: kept with the last names of project folders, without them, or not at all.",
+		"Figures for `palimpsest stats`: kept with the last names of folders, without them, or not at all.",
 	),
 });
 
