@@ -5,7 +5,7 @@ import { progress, type Section } from "./section.ts";
 import { writeDocument } from "./write-document.ts";
 import { writeSection } from "./write-table.ts";
 
-// `npm run bench` runs all and writes docs/performance.md; with names behind it, it runs those and only prints.
+// `npm run bench` runs all and writes docs/evidence.md; with names behind it, it runs those and only prints.
 const asked = process.argv.slice(2);
 const known = benches.map(({ name }) => name);
 const unknown = asked.filter((name) => !known.includes(name));

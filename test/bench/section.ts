@@ -10,7 +10,7 @@ export interface Section {
 /** Rows of cells under headings. */
 export interface Table {
 	readonly caption?: string;
-	/** Stands in docs/performance.md too: a comparison with peers that the targets do not show. */
+	/** Stands in docs/evidence.md too: a comparison with peers that the targets do not show. */
 	readonly isPublished?: true;
 	readonly columns: readonly string[];
 	readonly rows: readonly (readonly string[])[];

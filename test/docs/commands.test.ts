@@ -167,7 +167,7 @@ describe("the documented commands", () => {
 });
 
 it("the table of several models on the page on replay has the rows, columns and legend that its command prints", async () => {
-	const page = pageOf("docs/replay.md");
+	const page = pageOf("docs/measure.md");
 	const command = commandsOf(page).find((one) => one.startsWith("palimpsest replay FOLDER --min-turns")) ?? "";
 	const [, shown = ""] = /^```\n(\d+ conversations[^\n]*\n\n\S+: read[\s\S]*?)^```$/m.exec(page.text) ?? [];
 	const { output } = await runIn(placed(command));
@@ -182,7 +182,7 @@ it("the table of several models on the page on replay has the rows, columns and 
 });
 
 it("the library example on the page on agent programs runs with the package alone, without a server", async () => {
-	const { text } = pageOf("docs/integrations.md");
+	const { text } = pageOf("docs/agents.md");
 	const [, example = ""] = /^```ts\n([\s\S]*?from "palimpsest-mcp"[\s\S]*?)^```$/m.exec(text) ?? [];
 	await mkdir(join(home, "node_modules"), { recursive: true });
 	await symlink(packageFolder, join(home, "node_modules/palimpsest-mcp"), "junction");

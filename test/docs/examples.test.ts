@@ -57,7 +57,7 @@ describe.skipIf(!isInstalled)("the examples", () => {
 });
 
 it("the page on agent programs links to every example, and shows the first unchanged", () => {
-	const page = readFileSync(join(packageFolder, "docs/integrations.md"), "utf8");
+	const page = readFileSync(join(packageFolder, "docs/agents.md"), "utf8");
 	const shown = Array.from(page.matchAll(/^```js\n([\s\S]*?)^```$/gm), ([, code]) => code);
 	expect(shown).toEqual([readFileSync(join(folder, `${programs[0]}.js`), "utf8")]);
 	const linked = new Set(Array.from(page.matchAll(/\]\(\.\.\/examples\/([\w-]+)\.js\)/g), ([, name]) => name));

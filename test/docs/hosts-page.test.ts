@@ -28,19 +28,38 @@ const parsers: Record<string, (text: string) => Configuration> = {
 const parse = (format: string, text: string) => parsers[format]?.(text) ?? {};
 const start = serverStart({ preset: "balanced", platform: "linux" });
 
-interface Section {
-	readonly title: string;
-	readonly text: string;
-	readonly configuration: Configuration;
+/** The blocks of the page, by the heading above each. */
+const blocks = new Map(
+	page.split(/^##+ /m).flatMap((section) => {
+		const block = /^```(json|jsonc|toml|yaml)\n([\s\S]*?)^```$/m.exec(section);
+		if (!block) return [];
+		const title = section.slice(0, section.indexOf("\n"));
+		return [[title, parse(block[1] ?? "", block[2] ?? "")] as const];
+	}),
+);
+const pattern = blocks.get("The server's entry") ?? {};
+
+/** The rows of the table of entries: source, file, key, and what the entry has beside the pattern. */
+const rows = new Map(
+	Array.from(
+		page.matchAll(/^\| \[([^\]]+)\]\((https:[^)]+)\) \|(.*)\| `(\w+)` \|(.*)\|$/gm),
+		([, title = "", source = "", , key = "", more = ""]) => {
+			const members = Array.from(more.matchAll(/`([^`]+)`/g), ([, code]) => code);
+			return [title, { source, key, more: JSON.parse(`{${members.join()}}`) }] as const;
+		},
+	),
+);
+
+const titleIn = (titles: Iterable<string>, host: ServerHost) => [...titles].find((one) => host.title.startsWith(one));
+
+/** The configuration that the page shows for a host: its own block, or the pattern as its row changes it. */
+function configurationOf(host: ServerHost): Configuration {
+	const own = blocks.get(titleIn(blocks.keys(), host) ?? "");
+	if (own) return own;
+	const { key, more } = rows.get(titleIn(rows.keys(), host) ?? "") ?? { key: "", more: {} };
+	return { [key]: { palimpsest: { ...(entryIn(pattern, ["mcpServers", "palimpsest"]) as object), ...more } } };
 }
 
-const sections: readonly Section[] = page.split(/^## /m).flatMap((section) => {
-	const block = /^```(json|jsonc|toml|yaml)\n([\s\S]*?)^```$/m.exec(section);
-	if (!block) return [];
-	const configuration = parse(block[1] ?? "", block[2] ?? "");
-	return [{ title: section.slice(0, section.indexOf("\n")), text: section, configuration }];
-});
-const sectionOf = (host: ServerHost) => sections.find(({ title }) => host.title.startsWith(title)) as Section;
 const entryIn = (configuration: unknown, key: readonly string[]) =>
 	key.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], configuration);
 
@@ -81,14 +100,21 @@ async function toolsOf(command: string, args: readonly string[], env: Readonly<R
 }
 
 describe("the page on hosts", () => {
-	it("has a section for every host, and no block for anything else", () => {
-		expect(sections).toHaveLength(hosts.length);
-		expect(hosts.filter((host) => !sectionOf(host)).map(({ name }) => name)).toEqual([]);
-		for (const host of hosts) expect(sectionOf(host).text, host.name).toContain(`<${host.source}>`);
+	it("has a row or a block for every host, and none for anything else", () => {
+		const titles = [...rows.keys(), ...blocks.keys()].filter((title) => title !== "The server's entry");
+		expect(titles.filter((title) => !hosts.some((host) => host.title.startsWith(title)))).toEqual([]);
+		expect(titles).toHaveLength(hosts.length);
+		const without = hosts.filter((host) => titleIn(titles, host) === undefined);
+		expect(without.map(({ name }) => name)).toEqual([]);
+	});
+
+	it("names the source of each entry", () => {
+		const missing = hosts.filter(({ source }) => !page.includes(`(${source})`) && !page.includes(`<${source}>`));
+		expect(missing.map(({ name }) => name)).toEqual([]);
 	});
 
 	it.each(hosts.map((host) => [host.title, host] as const))("shows the installed entry in %s", (_, host) => {
-		const { configuration } = sectionOf(host);
+		const configuration = configurationOf(host);
 		expect(entryIn(configuration, host.key)).toEqual(host.entry(start));
 		const written = isWritable(host) ? enterServer("", host, start) : entryByHand(host, start);
 		expect(parse(host.format, written)).toEqual(configuration);
@@ -96,7 +122,7 @@ describe("the page on hosts", () => {
 
 	const starts = new Map(
 		hosts.map((host) => {
-			const entry = entryIn(sectionOf(host).configuration, host.key) as Entry;
+			const entry = entryIn(configurationOf(host), host.key) as Entry;
 			const [program = "", ...first] = [entry.command ?? entry.cmd ?? []].flat();
 			const env = entry.env ?? entry.environment ?? entry.envs ?? {};
 			const start = { program, words: [...first, ...(entry.args ?? [])], env };

@@ -56,7 +56,7 @@ describe.skipIf(!hasRealData)("the classes of prices on the development set", as
 		const models = all.slice(0, 2).map(([model, report]) => {
 			return { model, report: { ...report, policies: ofTwoModels.map((name) => of(report, name)) } };
 		});
-		expect(read("docs/replay.md")).toContain(modelsText(models, { all: false }));
+		expect(read("docs/measure.md")).toContain(modelsText(models, { all: false }));
 	});
 
 	it("README has the bills and faults of its policies at the prices of its three models", () => {

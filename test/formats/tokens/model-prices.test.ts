@@ -172,26 +172,46 @@ describe("the prices of a model", () => {
 describe("the page of prices", () => {
 	const page = readFileSync(resolve(import.meta.dirname, "../../../docs/tokens.md"), "utf8");
 	const [, prices = ""] = page.split("\n## Prices\n");
-	const rows = (prices.match(/^\| `.*\|$/gm) ?? []).map((line) => line.slice(2, -2).split(" | "));
+	const rows = (prices.match(/^\| `.*\|$/gm) ?? []).map((line) =>
+		line
+			.slice(1, -1)
+			.split("|")
+			.map((cell) => cell.trim()),
+	);
 
-	const names = rows.map(([name = ""]) => name.trim().slice(1, -1));
+	const names = rows.map(([name = ""]) => name.slice(1, -1));
+
+	const models = names.map((model) => pricesOfModel(model) as ModelPrices);
 
 	it("has the prices of each model in its row", () => {
-		const found = names.map((model) => {
-			const { name, dollars, read, write, writeForHour, steps, minutes, ...by } = pricesOfModel(model) as ModelPrices;
-			const served = Object.entries({ ...by.tiers, ...(by.regional > 1 && { region: by.regional }) });
-			return [
-				`\`${name}\``,
-				dollars ? `${dollars.input} / ${dollars.output}` : "",
-				String(Math.round(read * 1_000) / 1_000),
-				write === writeForHour ? String(write) : `${write} / ${writeForHour}`,
-				steps.map(({ over, input, output }) => `${over.toLocaleString("en")}: ${input} × / ${output} ×`).join(),
-				String(minutes),
-				served.map(([tier, factor]) => `${tier} ${Math.round(factor * 1_000) / 1_000}`).join(", "),
-			];
-		});
+		const found = models.map(({ name, dollars, read, steps }) => [
+			`\`${name}\``,
+			dollars ? `${dollars.input}/${dollars.output}` : "",
+			String(Math.round(read * 1_000) / 1_000),
+			steps.map(({ over, input, output }) => `${over.toLocaleString("en")}: ${input}/${output}`).join(),
+		]);
 		expect(rows.length).toBeGreaterThan(20);
-		expect(rows.map((cells) => cells.map((cell) => cell.trim()))).toEqual(found);
+		expect(rows).toEqual(found);
+	});
+
+	it("says what a write costs, and for how long a prefix stays", () => {
+		const unlike = models.filter(({ name, write, writeForHour, minutes }) => {
+			const isPaid = name.startsWith("claude") || minutes === 30;
+			const isLate = /^gpt-(?:5\.[6-9]|[6-9])/.test(name);
+			const hour = name.startsWith("claude") ? 2 : write;
+			return write !== (isPaid ? 1.25 : 1) || writeForHour !== hour || minutes !== (isLate ? 30 : 5);
+		});
+		expect(unlike.map(({ name }) => name)).toEqual([]);
+	});
+
+	it("says what a tier and a region cost", () => {
+		const unlike = models.filter(({ name, tiers: { batch = 0.5, flex = 0.5, priority, fast }, regional }) => {
+			const isOfOpenai = /^(?:gpt|o\d)/.test(name);
+			const isPriority = priority === undefined || (isOfOpenai ? priority > 1.6 && priority <= 2.5 : priority === 1.8);
+			const isFast = fast === undefined || (isOfOpenai ? fast === priority : fast === (name.endsWith("4.6") ? 6 : 2));
+			return batch !== 0.5 || flex !== 0.5 || !isPriority || !isFast || ![1, 1.1].includes(regional);
+		});
+		expect(unlike.map(({ name }) => name)).toEqual([]);
 	});
 
 	const versions = Array.from({ length: 90 }, (_, index) => String((index + 10) / 10));
