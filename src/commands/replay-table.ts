@@ -216,7 +216,7 @@ function tableOf(
 	]);
 }
 
-/** docs/replay.md#offline-figures, a line for each file. */
+/** docs/measure.md#offline-figures, a line for each file. */
 export function maskingTable(rows: readonly ({ readonly file: string } & MaskingFigures)[]): string {
 	return table([
 		["file", "masked", "tool characters", "tokens"],

@@ -42,7 +42,7 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	const { policy: configured, layers } = await commandConfig(options);
 	const window_turns = options.windowTurns ?? configured.mask.window_turns;
 	const policy = { ...configured, mask: { ...configured.mask, window_turns } };
-	// `--window-turns` alone asks only for the figures of docs/replay.md#offline-figures.
+	// `--window-turns` alone asks only for the figures of docs/measure.md#offline-figures.
 	const comparing = [policies, prices, model, contextWindow, options.files, html];
 	const comparesPolicies = options.windowTurns === undefined || comparing.some((given) => given !== undefined);
 	const given = prices === undefined ? undefined : ratesOfPrices(parsePrices(prices, configured.prices));

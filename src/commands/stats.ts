@@ -109,7 +109,7 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 	const note = (count: number, words: string) => (count > 0 ? [`${counted(count, "request")} ${words}`] : []);
 	return [
 		"US dollars: input and output at the catalogue price of the model on the day of the request.",
-		"saved, × raw: against the same requests unedited, by the usage that the provider reported (docs/figures.md).",
+		"saved, × raw: against the same requests unedited, by the usage that the provider reported (docs/measure.md#stats).",
 		...note(all.untold_requests, "in neither, since the unedited bill is unknown."),
 		...note(all.unpriced_requests, "of models without a known price: not in the dollars."),
 		...note(all.estimated_requests, "without a reported usage: estimated, without the output and without a saving."),

@@ -125,7 +125,7 @@ export interface Tile {
 	readonly isLoss?: boolean;
 }
 
-/** The four large figures, the first two of what was saved. Sums of `docs/figures.md`: pings are a cost. */
+/** The four large figures, the first two of what was saved. Sums of `docs/measure.md#stats`: pings are a cost. */
 export function tilesOf({ edited, held_out: heldOut, requests, kept_warm: pings }: LiveStatus): Tile[] {
 	const unedited = edited.tokens_sent + edited.tokens_left_out;
 	const all = edited.requests + heldOut.requests;

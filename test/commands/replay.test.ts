@@ -31,7 +31,7 @@ async function replay(...parameters: string[]): Promise<Figures & { files: (Figu
 	return JSON.parse(text);
 }
 
-it("prints the offline figures, in total and per file (docs/replay.md#offline-figures)", async () => {
+it("prints the offline figures, in total and per file (docs/measure.md#offline-figures)", async () => {
 	const answer = await replay("short.json", "long.json", "--window-turns", "1");
 	expect(Object.keys(answer)).toEqual([...figures, "files"]);
 	expect(answer.files.map((row) => row.file)).toEqual(["short.json", "long.json"]);

@@ -43,7 +43,7 @@ describe("Configuration and offline figures (docs/strategies.md#configuration)",
 		expect((await maskConversation({ conversation, policy })).conversation).toBe(conversation);
 	});
 
-	it("reports true figures: masked results, characters and tokens before and after (docs/replay.md#offline-figures)", async () => {
+	it("reports true figures: masked results, characters and tokens before and after (docs/measure.md#offline-figures)", async () => {
 		const conversation = openaiMessages(
 			...Array.from({ length: 5 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`))),
 		);

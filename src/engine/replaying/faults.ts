@@ -22,7 +22,7 @@ interface FaultBill {
 }
 
 /**
- * Counts the faults of a schedule (docs/replay.md#faults): calls whose answer uses a string that is only in masked results,
+ * Counts the faults of a schedule (docs/measure.md#faults): calls whose answer uses a string that is only in masked results,
  * or was only in what was cut.
  * A fault costs a call more, which recalls for each such string the smallest result that holds it.
  */

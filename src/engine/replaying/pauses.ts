@@ -36,7 +36,7 @@ interface Bill {
 }
 
 /**
- * What the pauses of a conversation cost (docs/replay.md#pauses). `billWith` bills the policy if the cache is lost at the
+ * What the pauses of a conversation cost (docs/measure.md#pauses). `billWith` bills the policy if the cache is lost at the
  * given moments, from which it decides again: where the cache is kept, masking is not free.
  */
 export function meterPauses(

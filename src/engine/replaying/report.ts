@@ -202,7 +202,7 @@ type RecallShares = Readonly<Record<"identifiers" | "lines", number | null>>;
 /** The cost and the recall of a policy over some conversations. Tokens are those of the counter. */
 export type PolicyFigures = ReturnType<typeof figuresOf>;
 
-/** The figures of docs/replay.md#offline-figures. Characters are UTF-16 code units. */
+/** The figures of docs/measure.md#offline-figures. Characters are UTF-16 code units. */
 export interface MaskingFigures {
 	readonly masked_tool_results: number;
 	readonly tool_chars_before: number;

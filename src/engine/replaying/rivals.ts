@@ -3,7 +3,7 @@ import { type ReplayHistory, type ReplayResult, startView, walk } from "../maski
 import { clearedText } from "../masking/placeholder.ts";
 import type { Schedule } from "../masking/replay.ts";
 
-/** A rule that another program ships, so that its bill can be compared on the same conversations (docs/replay.md#rivals). */
+/** A rule that another program ships, so that its bill can be compared on the same conversations (docs/measure.md#rivals). */
 export type Rival =
 	| {
 			/** Clears all results but the last `keep` while the context is over `trigger` tokens and that frees `atLeast`. */

@@ -5,7 +5,7 @@ import type { Schedule } from "../../../src/engine/masking/replay.ts";
 import type { CallCosts } from "../../../src/engine/replaying/faults.ts";
 
 /**
- * The faults and the bill of a schedule by their definition in docs/replay.md: writes out each request as a list of
+ * The faults and the bill of a schedule by their definition in docs/measure.md#replay: writes out each request as a list of
  * messages, and takes as cached those that it has in common with the start of the request before.
  */
 export function plainFaults(history: ReplayHistory, schedule: Schedule, { costOf, costOfOutput }: CallCosts) {
