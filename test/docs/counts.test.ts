@@ -21,7 +21,7 @@ it.each([
 it.each([
 	["docs/hosts.md", "host", allHosts.size],
 	["docs/hosts.md", "program | session file", hosts.filter(({ session }) => session).length],
-	["docs/proxy.md", "program | the address behind", launchedPrograms.length],
+	["docs/proxy.md", "program | tokens", launchedPrograms.length],
 ])("%s has a row for each in its table that begins with %s", (target, head, number) => {
 	const page = pages.find(({ path }) => path === target)?.text ?? "";
 	const [, table = ""] = page.split(new RegExp(`^\\| ${head.replace("|", "\\|")} .*\n\\|[-|]+\\|\n`, "m"));
