@@ -39,13 +39,14 @@ wrong type, a value out of range or an unknown template variable is refused, wit
 export function policyReference(): string {
 	const fields = policyFields();
 	const rows = fields.map(({ key, type, default: value, description }) => {
-		return [code(key), cell(shortType(type)), code(JSON.stringify(value)), cell(description)];
+		const shown = code(JSON.stringify(value));
+		return [code(key), type === "true or false" ? shown : `${shown}; ${cell(shortType(type))}`, cell(description)];
 	});
 	const others = Object.entries(otherVariables).map(([name, meaning]) => `${code(name)}, ${meaning}`);
 	const parts = [
 		introduction,
 		"## Fields",
-		table(["Key", "Type", "Default", "Description"], rows),
+		table(["Key", "Default; type", "Description"], rows),
 		`Whole numbers are at most ${mostOfUsual} where no other limit is given. Not fields: ${others.join("; ")}.`,
 		"## A file that is merely found",
 		describeFound(fields),
@@ -64,7 +65,7 @@ function shortType(type: string): string {
 		.replaceAll(", at least ", " ≥ ")
 		.replaceAll(", above ", " > ")
 		.replaceAll(" and at most ", " and ≤ ")
-		.replaceAll("true or false", "boolean");
+		.replace(/, or null$/, "");
 }
 
 /** What a policy file may set that nobody has named. */
