@@ -1,5 +1,5 @@
 // Prints what each dependency costs an install: the packages that come with it alone, and their size as they lie in
-// node_modules, in kB. Run it after `npm ci`; docs/architecture.md holds what it printed.
+// node_modules, in kB. Run it after `npm ci`; docs/architecture.md has the sum.
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
