@@ -112,6 +112,44 @@ it.each(kinds)("bills each call of forks of %s once, in any order of the files",
 	}
 });
 
+it("knows a fork with numbered ids and new times by the session that it names, in any order of the files", () => {
+	const numbered = (records: Session) =>
+		JSON.parse(JSON.stringify(records).replaceAll(/call_Qm7x2(\w+?)9Zt4/g, "call_$1"));
+	const session = (name: string, records: Session, began: number, from?: string) => {
+		const meta = {
+			type: "session_meta",
+			payload: { id: name, cwd: "/work", ...(from ? { forked_from_id: from } : {}) },
+		};
+		return [meta, ...numbered(records)].map((record, index) => ({
+			...record,
+			timestamp: new Date(begun + began + index * 500).toISOString(),
+		}));
+	};
+	const parent = [...opening("codex"), ...turns("codex", "part", 6)];
+	const fork = [...parent, ...turns("codex", "fork", 3)];
+	const sessions = {
+		parent: session("parent", parent, 0),
+		fork: session("fork", fork, 90_000, "parent"),
+		ofFork: session("ofFork", [...fork, ...turns("codex", "deep", 2)], 95_000, "fork"),
+	};
+	const own = (order: readonly (keyof typeof sessions)[]) => {
+		const copies = startCopiedCalls();
+		return order.map((name) => {
+			const source = readConversation(sessions[name]);
+			const { messages } = source.transcript;
+			const answers = messages.slice(copies.add(source)).filter(({ role }) => role === "assistant").length;
+			return answers;
+		});
+	};
+	expect(own(["parent", "fork", "ofFork"])).toEqual([6, 3, 2]);
+	expect(own(["ofFork", "fork", "parent"])).toEqual([11, 0, 0]);
+	expect(own(["fork", "parent", "ofFork"])).toEqual([9, 0, 2]);
+	// Two runs of one task, of which none names the other.
+	const again = startCopiedCalls();
+	const runs = [0, 90_000].map((began) => readConversation(session("run", parent, began)));
+	expect(runs.map((run) => again.add(run))).toEqual([0, 0]);
+});
+
 it.each(kinds)("bills the own calls of a fork of %s as in a session of its own", async (kind) => {
 	const { parent = [], fork = [] } = family(kind);
 	const [alone, both] = [await replayed([fork]), await replayed([parent, fork])];
