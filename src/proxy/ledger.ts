@@ -67,7 +67,7 @@ export function createLedger({
 		for (const name of usage?.unknownFields ?? []) {
 			if (unknownFields.has(name) || unknownFields.size >= mostFields) continue;
 			unknownFields.add(name);
-			const message = `An answer counts tokens in a field that is not known, so they are in no figure: ${name}.`;
+			const message = `An answer counts tokens under a name that is not known, so figures may lack them: ${name}.`;
 			log?.({ level: "warning", message, data: { event: "unknown_usage_field", field: name } });
 		}
 	};

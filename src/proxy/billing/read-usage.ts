@@ -37,9 +37,9 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		const value = parsed(text);
 		hasFailed ||= mayFail && isError(value);
 		const usage = usageIn(value);
+		served = { ...served, ...servedIn(value, usage) };
 		if (Object.keys(usage).length === 0) return;
 		found = mergedUsage(found, usage);
-		served = { ...served, ...servedIn(value, usage) };
 		isToldWhole ||= !isStream || endsOutput(value, text);
 	};
 	const isOfEvents = type.startsWith("text/event-stream");
@@ -182,13 +182,14 @@ function eventReader(take: (text: string) => void) {
 	};
 }
 
-/** The last usage in the end of a JSON text, as an answer that holds it alone; `undefined` if there is none. */
+/** The last usage in the end of a JSON text, as an answer that holds it and the tier alone; `undefined` if there is none. */
 function lastUsage(end: string): string | undefined {
 	const start = Array.from(end.matchAll(/(?<!\\)"(usage(?:Metadata)?)"\s*:\s*\{/g)).at(-1);
 	if (!start) return undefined;
+	const tier = /(?<!\\)"service_tier"\s*:\s*"\w+"/.exec(end)?.[0];
 	const from = start.index + start[0].length - 1;
 	for (let at = end.indexOf("}", from); at !== -1; at = end.indexOf("}", at + 1)) {
-		const text = `{"${start[1]}":${end.slice(from, at + 1)}}`;
+		const text = `{"${start[1]}":${end.slice(from, at + 1)}${tier ? `,${tier}` : ""}}`;
 		if (parsed(text) !== undefined) return text;
 		if (at - from > longestUsage) return undefined;
 	}

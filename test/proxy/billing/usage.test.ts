@@ -156,6 +156,21 @@ describe("the usage of an answer", () => {
 		expect(await other.end()).toEqual(split(9, 0));
 	});
 
+	it.each([
+		["the first chunk alone", { choices: [], service_tier: "flex", usage: null }, { choices: [], usage: chat }],
+		[
+			"an event that is too large to be held",
+			{ type: "response.created", response: { service_tier: "auto", usage: null } },
+			{ response: { output: [{ text: "a".repeat(1_200_000) }], service_tier: "flex", usage: responses } },
+		],
+	])("has the tier of %s", async (_, first, last) => {
+		const reader = readUsage({ headers: { "content-type": "text/event-stream" } }, "openai");
+		const text = [first, last].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+		for (let at = 0; at < text.length; at += 50_000) reader.push(Buffer.from(text.slice(at, at + 50_000)));
+		expect(await reader.end()).toEqual(split(10_000, 0));
+		expect(reader.served().tier).toBe("flex");
+	});
+
 	it("of Gemini is split by what its cache held", async () => {
 		const usageMetadata = {
 			promptTokenCount: 125,
