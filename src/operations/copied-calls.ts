@@ -37,9 +37,12 @@ export function startCopiedCalls() {
 	};
 }
 
-/** Whether the head of a record names another session as its origin, such as `forked_from_id` of Codex and `parentSession` of pi. */
+/**
+ * Whether the head of a record names another session as its origin, such as `forked_from_id` of Codex and `parentSession` of pi, or
+ * has the head of another session behind it, as Codex copies it.
+ */
 function namesOrigin(document: unknown): boolean {
-	const head: unknown = Array.isArray(document) ? document[0] : document;
+	const [head, next] = Array.isArray(document) ? document : [document];
 	const isNamed = (value: unknown, depth: number): boolean =>
 		isJsonObject(value) &&
 		Object.entries(value).some(
@@ -47,8 +50,10 @@ function namesOrigin(document: unknown): boolean {
 				(typeof inner === "string" && inner !== "" && /fork|parent_?(?:session|thread|conversation)/i.test(key)) ||
 				(depth > 0 && isNamed(inner, depth - 1)),
 		);
-	return isNamed(head, 4);
+	return isNamed(head, 4) || (isHead(head) && isHead(next));
 }
+
+const isHead = (record: unknown): boolean => objectOf(record).type === "session_meta";
 
 /**
  * For each message of a model, all messages until then, and the key of the call that it answers: `undefined` for a beginning

@@ -130,7 +130,12 @@ it("knows a fork with numbered ids and new times by the session that it names, i
 	const sessions = {
 		parent: session("parent", parent, 0),
 		fork: session("fork", fork, 90_000, "parent"),
-		ofFork: session("ofFork", [...fork, ...turns("codex", "deep", 2)], 95_000, "fork"),
+		// A head that names nothing, with that of its origin behind it.
+		ofFork: session(
+			"ofFork",
+			[{ type: "session_meta", payload: { id: "fork" } }, ...fork, ...turns("codex", "deep", 2)],
+			95_000,
+		),
 	};
 	const own = (order: readonly (keyof typeof sessions)[]) => {
 		const copies = startCopiedCalls();
