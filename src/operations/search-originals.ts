@@ -169,7 +169,7 @@ function matcherOf({ query, regex = false }: SearchRequest): Matcher {
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	if (regex) return byPattern(compilePattern(composed(query)));
-	const words = [...new Set(lowerComposed(query).trim().split(/\s+/))];
+	const words = [...new Set(folded(query).trim().split(/\s+/))];
 	if (words.length <= mostWords) return byWords(words);
 	throw new PalimpsestError(
 		"invalid_argument",
@@ -198,18 +198,37 @@ type Spelling = (text: string) => string;
 const asItIs: Spelling = (text) => text;
 const lower: Spelling = (text) => text.toLowerCase();
 const composed: Spelling = (text) => text.normalize("NFC");
-const lowerComposed: Spelling = (text) => composed(lower(text));
+
+/** Letters by their case, quotes and hyphens by their look, and characters that nobody sees. */
+const alike = new Map([
+	...["i\u0307", "\u0131"].map((one) => [one, "i"] as const),
+	...[..."\u2018\u2019\u201b\u02bc"].map((one) => [one, "'"] as const),
+	...[..."\u201c\u201d\u201f"].map((one) => [one, '"'] as const),
+	...[..."\u2010\u2011\u2012\u2013\u2014\u2015\u2212"].map((one) => [one, "-"] as const),
+	...[..."\u00ad\u200b\u200c\u200d\u2060\ufeff"].map((one) => [one, ""] as const),
+	["\u00df", "ss"],
+	["\u03c2", "\u03c3"],
+]);
+const alikeOnes = new RegExp([...alike.keys()].join("|"), "g");
+const escaped = /\\u([\da-f]{4})/g;
 
 /**
- * Names of files on macOS are decomposed (Unicode NFD), and models write composed ones (NFC). A plain letter under a mark is
- * found only in the text as it is.
+ * Programs and models spell differently what a person reads as one: names of files on macOS are decomposed (Unicode NFD), JSON of
+ * many tools is all ASCII (`\u00fc`), prose has typographic quotes, and models write composed letters and plain quotes. A plain
+ * letter under a mark is found only in the text as it is.
  */
+const folded: Spelling = (text) =>
+	lower(text)
+		.replace(escaped, (_, code) => String.fromCharCode(Number.parseInt(code, 16)).toLowerCase())
+		.normalize("NFKC")
+		.replace(alikeOnes, (one) => alike.get(one) ?? one);
+
 function spellingsOf(text: string): readonly Spelling[] {
-	return isPlain(text) ? [lower] : [lower, lowerComposed];
+	return isPlain(text) ? [lower] : [lower, folded];
 }
 
 function isPlain(text: string): boolean {
-	return !/[^\0-\x7f]/.test(text);
+	return !/[^\0-\x7f]|\\u[\da-f]{4}/i.test(text);
 }
 
 type Place = Pick<Shown, "at" | "spelled">;
@@ -273,7 +292,7 @@ function shown({ index, line, at, spelled }: Shown) {
 	return { line: index + 1, text: text.toWellFormed() };
 }
 
-/** The place in a line of a place in another spelling of it, in which a beginning of the line is never longer than a longer one. */
+/** The place in a line of a place in another spelling of it, in which a longer beginning of the line is hardly ever shorter. */
 function placeOf(at: number, line: string, spelled: Spelling): number {
 	let [least, most] = [0, line.length];
 	while (least < most) {

@@ -196,6 +196,25 @@ describe("searchOriginals", () => {
 		}
 	});
 
+	it.each([
+		["full-width letters", "abc123", "\uff21\uff22\uff23\uff11\uff12\uff13"],
+		["plain letters by full-width ones", "\uff21\uff22\uff23", "ABC"],
+		["a ligature", "file", "\ufb01le"],
+		["a sharp s by two letters", "strasse", "Hauptstra\u00dfe"],
+		["two letters by a sharp s", "stra\u00dfe", "HAUPTSTRASSE"],
+		["a dotted capital", "istanbul", "\u0130stanbul"],
+		["a final sigma", "\u03bf\u03b4\u03bf\u03c3", "\u03bf\u03b4\u03bf\u03c2"],
+		["a curly quote", "don't", "don\u2019t"],
+		["a straight quote", "don\u2019t", "don't"],
+		["a dash", "dec-54", "DEC\u201354"],
+		["letters around what nobody sees", "donaudampf", "Donau\u00addam\u200bpf"],
+		["letters that JSON escapes", "gr\u00f6\u00dfer", '{"t":"gr\\u00f6\\u00DFer"}'],
+	])("finds %s by words", async (_, query, text) => {
+		const archive = await archiveOf([`first\n${"-".repeat(900)} ${text} ${"y".repeat(500)}`]);
+		const [line] = (await found(archive, query)).originals[0]?.lines ?? [];
+		expect(line?.text).toContain(text);
+	});
+
 	it("is written with the reference, tool, age, size and lines of each original, and how it ended", async () => {
 		const archive = await archiveOf(["port 80\nother\nport 81"]);
 		expect(written(await found(archive, "port"))).toMatch(

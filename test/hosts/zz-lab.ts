@@ -1,0 +1,10 @@
+import { runProgram } from "./run-program.ts";
+import { programs } from "./programs.ts";
+import { installProgram } from "./install-programs.ts";
+const claude = programs.find(({ name }) => name === "claude")!;
+const installed = installProgram(claude);
+if (installed.kind === "absent") throw new Error();
+const dir = process.argv[2]!;
+const program = { ...claude, parameters: (p: string, m?: string) => [...claude.parameters(p, m), ...(dir === "none" ? [] : ["--plugin-dir", dir]), ...(process.env.MORE?.split(" ") ?? [])] };
+const run = await runProgram({ program, binFolder: installed.binFolder, script: { toolTurns: Number(process.argv[3] ?? 4), fileChars: Number(process.argv[4] ?? 12000), recalls: process.env.RECALLS === "1" }, way: "alone", ...(process.env.BODIES ? { bodies: process.env.BODIES } : {}), limitSeconds: 300, strict: { model: process.argv[5] ?? "claude-opus-5-5", thinking: { account: "newer" } } });
+console.log(JSON.stringify({ ...run, output: run.output.slice(-1500), paths: run.paths.length }, null, 1));
