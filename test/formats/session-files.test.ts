@@ -99,6 +99,17 @@ describe.each(rows)("the second copy of a picture as %s of a session", (_, row, 
 	});
 });
 
+it("a picture that is the text of a result is emptied in both places", async () => {
+	const { write } = toolsOf(claudeCode);
+	const text = `data:image/png;base64,${data}`;
+	const written = write(user("Go."), toolTurn("old", text), toolTurn("new", outputOf("new")));
+	const conversation = structuredClone(written) as JsonMessage[];
+	const record = conversation.find((one) => JSON.stringify(one).includes(data)) as Json;
+	inClaudeCode(record, { stdout: text, stderr: "" });
+	const { conversation: masked } = await maskConversation({ conversation, policy });
+	expect(JSON.stringify(masked)).not.toContain("iVBORw0KGgo");
+});
+
 describe("what a record keeps beside a picture", () => {
 	it("types, ids and names stay", async () => {
 		const { write, image } = toolsOf(claudeCode);

@@ -114,7 +114,7 @@ export async function runProgram(run: {
 		await tap?.close();
 		await cloud?.close();
 		await provider.close();
-		await rm(home, { recursive: true, force: true, maxRetries: 5 });
+		if (!process.env.KEEP_HOME) await rm(home, { recursive: true, force: true, maxRetries: 5 }); else process.stderr.write(`${home}\n`);
 	}
 }
 
