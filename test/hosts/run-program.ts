@@ -114,7 +114,8 @@ export async function runProgram(run: {
 		await tap?.close();
 		await cloud?.close();
 		await provider.close();
-		if (!process.env.KEEP_HOME) await rm(home, { recursive: true, force: true, maxRetries: 5 }); else process.stderr.write(`${home}\n`);
+		if (!process.env.KEEP_HOME) await rm(home, { recursive: true, force: true, maxRetries: 5 });
+		else process.stderr.write(`${home}\n`);
 	}
 }
 
