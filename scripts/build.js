@@ -49,7 +49,7 @@ writeFileSync(`${root}dist/pi-extension.js`, `export { piExtension as default } 
 await typesWritten;
 writeFileSync(
 	`${root}dist/opencode-plugin.d.ts`,
-	`export { opencodePlugin as default } from "./plugins/opencode.js";\n`,
+	`export { opencodePlugin as default } from "./hosts/plugins/opencode.js";\n`,
 );
 chmodSync(`${root}dist/cli.js`, 0o755);
 

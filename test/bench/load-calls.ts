@@ -27,7 +27,7 @@ export type LoadKind = "mask" | "guard" | "guard for edits";
  */
 export async function loadCalls(conversations: readonly string[], kinds: readonly LoadKind[]): Promise<LoadCalls> {
 	const { mask, guard } = await importBuilt<typeof Library>("index.ts");
-	const { unsafeIntegers } = await importBuilt<{ unsafeIntegers: typeof UnsafeIntegers }>("json-text/value.ts");
+	const { unsafeIntegers } = await importBuilt<{ unsafeIntegers: typeof UnsafeIntegers }>("formats/json-text/value.ts");
 	const [ours, echo]: [LoadCall[], LoadCall[]] = [[], []];
 	let changing = 0;
 	for (const kind of kinds) {

@@ -22,15 +22,15 @@ export interface LoadedReplay {
 
 /** Loads it. */
 export async function loadReplay(): Promise<LoadedReplay> {
-	const { readHistory } = await importBuilt<typeof History>("masking/history.ts");
-	const { replay } = await importBuilt<typeof Replay>("masking/replay.ts");
-	const { meterSchedule } = await importBuilt<typeof Meter>("replaying/bill.ts");
-	const { meterFaults } = await importBuilt<typeof Faults>("replaying/faults.ts");
-	const { measureRecall } = await importBuilt<typeof Recall>("replaying/recall.ts");
-	const { placeholdersOf } = await importBuilt<typeof Placeholders>("restore/recognise.ts");
-	const { presets } = await importBuilt<typeof Presets>("policy/presets.ts");
-	const { resolvePolicy } = await importBuilt<typeof Resolve>("policy/layers.ts");
-	const { wordings } = await importBuilt<typeof Wordings>("policy/wordings.ts");
+	const { readHistory } = await importBuilt<typeof History>("engine/masking/history.ts");
+	const { replay } = await importBuilt<typeof Replay>("engine/masking/replay.ts");
+	const { meterSchedule } = await importBuilt<typeof Meter>("engine/replaying/bill.ts");
+	const { meterFaults } = await importBuilt<typeof Faults>("engine/replaying/faults.ts");
+	const { measureRecall } = await importBuilt<typeof Recall>("engine/replaying/recall.ts");
+	const { placeholdersOf } = await importBuilt<typeof Placeholders>("storage/restore/recognise.ts");
+	const { presets } = await importBuilt<typeof Presets>("engine/policy/presets.ts");
+	const { resolvePolicy } = await importBuilt<typeof Resolve>("engine/policy/layers.ts");
+	const { wordings } = await importBuilt<typeof Wordings>("engine/policy/wordings.ts");
 	const layers = {
 		raw: { mask: { enabled: false } },
 		"window:8": { mask: { window_turns: 8 } },

@@ -12,8 +12,8 @@ export interface ProductCounter {
 
 /** Loads it from the build. */
 export async function loadProductCounter(): Promise<ProductCounter> {
-	const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("tokens/counter.ts");
-	const { createCounter, readEncoding } = await importBuilt<typeof CountPieces>("tokens/count-pieces.ts");
+	const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("formats/tokens/counter.ts");
+	const { createCounter, readEncoding } = await importBuilt<typeof CountPieces>("formats/tokens/count-pieces.ts");
 	const encoding = readEncoding("o200k_base");
 	return {
 		count: await loadCounter("o200k_base"),

@@ -69,7 +69,7 @@ export async function measureFigures(): Promise<{ readonly tables: readonly Tabl
 }
 
 async function writingTimes(folder: string): Promise<number[]> {
-	const { openFigures } = await importBuilt<{ openFigures: typeof open }>("figures/store.ts");
+	const { openFigures } = await importBuilt<{ openFigures: typeof open }>("storage/figures/store.ts");
 	const figures = openFigures({ keep: "all", program: "claude", projectFolder: folder, folder });
 	return Array.from({ length: lines }, () => {
 		const start = performance.now();

@@ -16,7 +16,7 @@ const source = process.argv[2] as ReplaySource;
 const task = process.argv[3];
 const read = await loadReplaySource(source);
 const { policies, replay } = await loadReplay();
-const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("tokens/counter.ts");
+const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("formats/tokens/counter.ts");
 const countTokens = await loadCounter("o200k_base");
 const transcript = read();
 globalThis.gc?.();

@@ -26,7 +26,7 @@ export const replaySources: readonly ReplaySource[] = existsSync(recorded)
  */
 export async function loadReplaySource(source: ReplaySource): Promise<() => Transcript> {
 	const { readConversation } = await importBuilt<{ readConversation: typeof ReadConversation }>("formats/detect.ts");
-	const { toolTurns } = await importBuilt<{ toolTurns: typeof ToolTurns }>("conversation/turns.ts");
+	const { toolTurns } = await importBuilt<{ toolTurns: typeof ToolTurns }>("engine/conversation/turns.ts");
 	const read = (text: string) => readConversation(JSON.parse(text)).transcript;
 	if (source === "generated") {
 		const text = JSON.stringify(openaiMessages(generateConversation(1, generatedMessages)));

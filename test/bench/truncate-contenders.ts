@@ -30,11 +30,11 @@ interface GeminiFiles {
 /** Ours, head and tail, and the functions with which two agents cut the answers of their tools. */
 export async function truncateContenders(): Promise<TruncateContender[]> {
 	installPeers(agentsFolder);
-	const { truncateOutput } = await importBuilt<typeof TruncateOutput>("truncation/truncate.ts");
-	const { truncateHeadTail } = await importBuilt<typeof HeadTail>("truncation/head-tail.ts");
-	const { locales } = await importBuilt<typeof Locale>("policy/wordings.ts");
-	const { wordings } = await importBuilt<typeof Wordings>("policy/wordings.ts");
-	const { resolvePolicy } = await importBuilt<typeof ResolvePolicy>("policy/layers.ts");
+	const { truncateOutput } = await importBuilt<typeof TruncateOutput>("engine/truncation/truncate.ts");
+	const { truncateHeadTail } = await importBuilt<typeof HeadTail>("engine/truncation/head-tail.ts");
+	const { locales } = await importBuilt<typeof Locale>("engine/policy/wordings.ts");
+	const { wordings } = await importBuilt<typeof Wordings>("engine/policy/wordings.ts");
+	const { resolvePolicy } = await importBuilt<typeof ResolvePolicy>("engine/policy/layers.ts");
 	const gemini = await importPeer<GeminiFiles>(peerFile("@google/gemini-cli-core/dist/src/utils/fileUtils.js"));
 	const pi = await importPeer<PiTruncate>(peerFile("@mariozechner/pi-coding-agent/dist/core/tools/truncate.js"));
 	const wording = wordings(resolvePolicy([{ locale: "en" }]), "recallable").notices;

@@ -41,7 +41,7 @@ async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, Bundl
 	const [http = "", pool = "", archive = ""] = await bundleModules(
 		"mcp/http/server.ts",
 		"mcp/pool/pool.ts",
-		"archive/open.ts",
+		"storage/archive/open.ts",
 		"mcp/pool/thread.ts",
 	);
 	return [await import(http), await import(pool), await import(archive)];
