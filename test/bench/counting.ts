@@ -12,8 +12,7 @@ export async function counting(): Promise<Section> {
 	return {
 		title: "Counting tokens",
 		notes: [
-			"Texts of up to 8 000 characters, some 200 000 of each kind, o200k_base, in turns. Cold: tables loaded, but no text seen (memories of a counter are emptied or overwritten). Warm: the same texts again at once. Lived in: again, in a process that has counted 320 000 other words, as a server has. “Remembered”: the product also remembers whole texts.",
-			`Texts: ${results.map(({ sample }) => `${sample.kind} (${sample.source})`).join(", ")}.`,
+			"Texts of up to 8 000 characters, some 200 000 of each kind, o200k_base, in turns. Cold: tables loaded, but no text seen. Warm: the same texts again at once. Lived in: again, in a process that has counted 320 000 other words.",
 			differing.length === 0
 				? "All counters gave the same number for every text."
 				: `Another count than ours: ${differing.join(", ")}.`,

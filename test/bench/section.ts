@@ -10,8 +10,8 @@ export interface Section {
 /** Rows of cells under headings. */
 export interface Table {
 	readonly caption?: string;
-	/** Stands in docs/evidence.md too: a comparison with peers that the targets do not show. */
-	readonly isPublished?: true;
+	/** Stands in docs/evidence.md too, perhaps without some columns: a comparison with peers that the targets do not show. */
+	readonly isPublished?: true | { readonly without: readonly string[] };
 	readonly columns: readonly string[];
 	readonly rows: readonly (readonly string[])[];
 }

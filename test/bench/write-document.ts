@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { peerVersions } from "./install-peers.ts";
 import { projectFolder } from "./project-folder.ts";
-import type { Section } from "./section.ts";
+import type { Section, Table } from "./section.ts";
 import { writeSection, writeTargets } from "./write-table.ts";
 
 const document = `${projectFolder}/docs/evidence.md`;
@@ -44,12 +44,20 @@ export function writeDocument(sections: readonly Section[]): void {
 		`${met} of ${targets.length} hold in this run. Here are those that do not, and those that a user notices; the command prints all.`,
 		writeTargets(targets.filter(({ what, met }) => !met || noticed.test(what))),
 		...sections.flatMap((section) => {
-			const tables = section.tables.filter(({ isPublished }) => isPublished);
+			const tables = section.tables.flatMap(published);
 			return tables.length > 0 ? [`#${writeSection({ ...section, tables, targets: [] })}`] : [];
 		}),
 		"",
 	];
 	writeFileSync(document, text.slice(0, from) + parts.join("\n\n") + text.slice(to));
+}
+
+/** The table as it stands on the page, if it does. */
+function published({ isPublished, columns, rows, ...table }: Table): Table[] {
+	if (!isPublished) return [];
+	const { without } = isPublished === true ? { without: [] } : isPublished;
+	const shown = <Cell>(cells: readonly Cell[]) => cells.filter((_, index) => !without.includes(columns[index] ?? ""));
+	return [{ ...table, columns: shown(columns), rows: rows.map(shown) }];
 }
 
 /** Machine, versions and date of a run. */
