@@ -42,7 +42,7 @@ const pattern = blocks.get("The server's entry") ?? {};
 /** The rows of the table of entries: source, file, key, and what the entry has beside the pattern. */
 const rows = new Map(
 	Array.from(
-		page.matchAll(/^\| \[([^\]]+)\]\((https:[^)]+)\) \|(.*)\| `(\w+)` \|(.*)\|$/gm),
+		page.matchAll(/^\| \[([^\]]+)\]\((https:[^)]+)\) \|(.*)\| `(\w+)` \|([^|]*)\|[^|]*\|$/gm),
 		([, title = "", source = "", , key = "", more = ""]) => {
 			const members = Array.from(more.matchAll(/`([^`]+)`/g), ([, code]) => code);
 			return [title, { source, key, more: JSON.parse(`{${members.join()}}`) }] as const;

@@ -62,6 +62,8 @@ function shortType(type: string): string {
 	return type
 		.replace(` and at most ${mostOfUsual}`, "")
 		.replaceAll(/\ba (?=whole number|number|text|list|table)/g, "")
+		.replaceAll(/(?:whole )?number, at least /g, "≥ ")
+		.replaceAll(/text of [\w ]+ characters?/g, "text")
 		.replaceAll(", at least ", " ≥ ")
 		.replaceAll(", above ", " > ")
 		.replaceAll(" and at most ", " and ≤ ")
