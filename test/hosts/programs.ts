@@ -17,6 +17,8 @@ export interface AgentProgram {
 	readonly command: string;
 	/** As `palimpsest launch` calls it, if not by its command. */
 	readonly launchedAs?: string;
+	/** It is started by an editor, which asks it by the Agent Client Protocol. */
+	readonly hasEditor?: true;
 	/** Our part inside the program, as `palimpsest hook install` calls it, with the flags of a run that uses it. */
 	readonly inside?: {
 		readonly kind: "plugin" | "hook";
@@ -602,6 +604,23 @@ export const programs: readonly AgentProgram[] = [
 			environment: {
 				ANTHROPIC_BASE_URL: origin,
 				ANTHROPIC_API_KEY: key,
+				CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+				DISABLE_TELEMETRY: "1",
+			},
+		}),
+	},
+	{
+		name: "claude-agent-acp",
+		title: "Claude Agent for editors",
+		package: "@agentclientprotocol/claude-agent-acp",
+		command: "claude-agent-acp",
+		hasEditor: true,
+		parameters: () => [],
+		configure: ({ origin }) => ({
+			environment: {
+				ANTHROPIC_BASE_URL: origin,
+				ANTHROPIC_API_KEY: key,
+				ANTHROPIC_MODEL: "claude-sonnet-4-5",
 				CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
 				DISABLE_TELEMETRY: "1",
 			},

@@ -13,6 +13,8 @@ import { tapProgram } from "./tap-program.ts";
 
 export const builtCli = join(projectFolder, "dist/cli.js");
 
+const acpEditor = join(projectFolder, "test/hosts/build/test/hosts/acp-editor.js");
+
 /** How a program is run: as it is, by `palimpsest launch`, or with what `palimpsest hook install` enters. */
 export type Way = "alone" | "proxy" | "plugin" | "hook";
 
@@ -85,7 +87,8 @@ export async function runProgram(run: {
 		const launched = program.launchedAs === undefined ? command : [program.launchedAs, ...command];
 		const policy = settings.flatMap((one) => ["--set", one]);
 		const launch = [process.execPath, builtCli, "launch", ...policy, ...launched];
-		const { code, output } = await runToEnd(way === "proxy" ? launch : command, how);
+		const editor = program.hasEditor ? [process.execPath, acpEditor, sessionPrompt] : [];
+		const { code, output } = await runToEnd([...editor, ...(way === "proxy" ? launch : command)], how);
 		const saysAtEnd = (old: "in_view" | "recalled") => output.includes(finalText(script, old));
 		const old = saysAtEnd("in_view") ? "in_view" : saysAtEnd("recalled") ? "recalled" : "lost";
 		const isRight = old !== "lost";
