@@ -17,7 +17,7 @@ const wings: readonly (readonly string[])[] = [
 	["library.ts", "index.ts"],
 	["pages"],
 	["proxy/billing", "proxy/sending", "proxy"],
-	["hosts", "hosts/plugins"],
+	["hosts", "hosts/plugins", "hosts/mod"],
 	["mcp", "mcp/gateway"],
 	["commands"],
 	["cli.ts"],

@@ -49,8 +49,9 @@ async function answerHook(host: CommandHookHost, values: HookOptions, unknown: s
 		const input = await readEvent();
 		if (answerStart && input.length <= mostStartBytes && input.includes('"SessionStart"'))
 			answer = await answeredStart({ host, answerStart, input: input.toString("utf8"), values });
+		const isCutByMod = host.name === "claude-code" && process.env.PALIMPSEST_MOD === "1";
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
-		if (input.length > mostChars)
+		if (input.length > mostChars && !isCutByMod)
 			answer ??= await shortened({ host, input: input.toString("utf8"), mostChars, values });
 	} catch (error) {
 		process.stderr.write(`palimpsest: result left unedited: ${describeError(error)}\n`);

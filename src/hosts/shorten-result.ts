@@ -146,7 +146,7 @@ function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undefined {
 	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
 }
 
-const otherVariables = /^PALIMPSEST_(?:ARCHIVE|PROXY|TOOLS|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
+const otherVariables = /^PALIMPSEST_(?:ARCHIVE|PROXY|MOD|TOOLS|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
 async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
 	const isSet = ([name, value]: [string, string | undefined]) =>

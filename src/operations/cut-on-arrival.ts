@@ -3,18 +3,13 @@ import type { ReplaceEdit } from "../engine/conversation/plan.ts";
 import type { Archiving } from "../engine/conversation/report.ts";
 import { resultText, type ToolResult, type Transcript } from "../engine/conversation/transcript.ts";
 import { callArguments, type PairedResult } from "../engine/conversation/turns.ts";
-import { callTarget } from "../engine/masking/call-targets.ts";
-import type { TargetKind } from "../engine/masking/targets.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import type { Wordings } from "../engine/policy/wordings.ts";
-import { isShownWhole } from "../engine/truncation/shown-whole.ts";
+import { type ArrivalLimit, arrivalLimit, limitOfCall } from "../engine/truncation/arrival-limit.ts";
 import { type CutsElsewhere, planTruncate } from "../engine/truncation/truncate-results.ts";
 import { shortenedRef } from "../storage/restore/recognise.ts";
 import { textLibraries } from "./text-libraries.ts";
 import { headShareOf } from "./truncation-limit.ts";
-
-/** The characters to which a result of a call is cut; `undefined` if it stays whole. */
-export type ArrivalLimit = (result: { readonly chars: number; readonly kind: TargetKind }) => number | undefined;
 
 /** The edits that cut the results among `fresh` that the policy, or another limit, cuts before they are first sent. */
 export function planCuts(what: {
@@ -61,31 +56,13 @@ export function mayBeCut(result: ToolResult, { truncate }: Policy): boolean {
 	return resultText(result).length > Math.min(truncate.max_chars, truncate.command_chars ?? truncate.max_chars);
 }
 
-/** What these print is a report of what was done. What other calls return was asked for by its place or its words. */
-const reporting: ReadonlySet<TargetKind> = new Set(["run", "list", "write"]);
-
-/** These stay whole with thrift low: an answer that quotes a file needs all of its lines. */
-const quoted: ReadonlySet<TargetKind> = new Set(["read", "write"]);
-
-/** docs/evidence.md#cutting-on-arrival */
-function arrivalLimit({ truncate: { max_chars: all, command_chars }, mask: { thrift } }: Policy): ArrivalLimit {
-	const ofCommands = thrift === "low" ? all : (command_chars ?? all);
-	return ({ chars, kind }) => {
-		if (thrift === "low" && quoted.has(kind)) return undefined;
-		const most = reporting.has(kind) ? ofCommands : all;
-		return chars > most ? most : undefined;
-	};
-}
-
 function limitFor(one: PairedResult, { messages }: Transcript, limitOf: ArrivalLimit): number | undefined {
 	const { result, call, caller } = one;
 	// A hook has shortened it already, and its notice names the original.
 	if (result.texts.some(({ text }) => shortenedRef(text) !== undefined)) return undefined;
 	const calling = caller === undefined ? undefined : messages[caller];
 	const input = calling && call ? callArguments(calling)[calling.calls.indexOf(call)] : undefined;
-	if (isShownWhole(call?.name ?? "", input)) return undefined;
-	const { kind } = callTarget({ name: call?.name, argumentsText: input });
-	return limitOf({ chars: resultText(result).length, kind });
+	return limitOfCall({ toolName: call?.name, input, chars: resultText(result).length }, limitOf);
 }
 
 function withResults(transcript: Transcript, chosen: ReadonlySet<ToolResult>): Transcript {

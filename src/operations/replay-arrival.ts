@@ -6,9 +6,10 @@ import type { CutOnArrival } from "../engine/masking/history.ts";
 import { findUses, stringsIn, type Uses } from "../engine/masking/uses.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { wordings } from "../engine/policy/wordings.ts";
+import type { ArrivalLimit } from "../engine/truncation/arrival-limit.ts";
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
 import { placeholdersOf } from "../storage/restore/recognise.ts";
-import { type ArrivalLimit, planCuts } from "./cut-on-arrival.ts";
+import { planCuts } from "./cut-on-arrival.ts";
 
 /** A conversation whose results were cut as they arrived. */
 export interface Arrived {

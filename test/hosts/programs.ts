@@ -25,6 +25,8 @@ export interface AgentProgram {
 		readonly host: string;
 		readonly parameters?: readonly string[];
 	};
+	/** It loads our plugin with the mod. */
+	readonly hasMod?: true;
 	/** Another model than its usual one, where the program can be told. */
 	readonly parameters: (prompt: string, model?: string) => readonly string[];
 	/** Its own settings, with the provider at `origin`; telemetry and updates are off. Files are named from the home folder. */
@@ -41,6 +43,9 @@ export interface AgentProgram {
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 const key = cloudKey;
+
+/** Claude Code asks for permission for these, and for none of a mod. */
+export const serversTools = "mcp__palimpsest";
 
 /** Where there is a plugin, opencode asks the registry for this package, and waits for that over a minute. */
 const ownPackage = (() => {
@@ -154,11 +159,13 @@ export const programs: readonly AgentProgram[] = [
 		nativeFolder: "",
 		command: "claude",
 		inside: { kind: "hook", host: "claude-code" },
+		hasMod: true,
 		parameters: (prompt, model = "claude-sonnet-4-5") => [
 			"-p",
 			prompt,
 			"--allowedTools",
-			"Bash,mcp__palimpsest",
+			"Bash",
+			serversTools,
 			"--model",
 			model,
 		],

@@ -8,15 +8,16 @@ import { type CloudName, startStandInCloud } from "../support/stand-in-cloud.ts"
 import { type ProviderTotals, startStandInProvider } from "../support/stand-in-provider.ts";
 import type { StandInThinking } from "../support/stand-in-thinking.ts";
 import { nodeFolder, projectFolder } from "./install-programs.ts";
-import type { AgentProgram } from "./programs.ts";
+import { modParameters } from "./mod-plugin.ts";
+import { type AgentProgram, serversTools } from "./programs.ts";
 import { tapProgram } from "./tap-program.ts";
 
 export const builtCli = join(projectFolder, "dist/cli.js");
 
 const acpEditor = join(projectFolder, "test/hosts/build/test/hosts/acp-editor.js");
 
-/** How a program is run: as it is, by `palimpsest launch`, or with what `palimpsest hook install` enters. */
-export type Way = "alone" | "proxy" | "plugin" | "hook";
+/** How a program is run: as it is, by `palimpsest launch`, with what `palimpsest hook install` enters, or with the plugin that has a mod. */
+export type Way = "alone" | "proxy" | "plugin" | "hook" | "mod";
 
 export interface ProgramRun {
 	readonly totals: ProviderTotals;
@@ -76,7 +77,8 @@ export async function runProgram(run: {
 		const command = [
 			program.command,
 			...(inside?.parameters ?? []),
-			...program.parameters(sessionPrompt, strict?.model),
+			...program.parameters(sessionPrompt, strict?.model).filter((one) => way !== "mod" || one !== serversTools),
+			...(way === "mod" ? modParameters(home) : []),
 		];
 		const path = [tap?.binFolder ?? [], environment.PATH ?? ""].flat().join(delimiter);
 		const how = { cwd: project, environment: { ...environment, PATH: path }, limitSeconds };
@@ -117,8 +119,7 @@ export async function runProgram(run: {
 		await tap?.close();
 		await cloud?.close();
 		await provider.close();
-		if (!process.env.KEEP_HOME) await rm(home, { recursive: true, force: true, maxRetries: 5 });
-		else process.stderr.write(`${home}\n`);
+		await rm(home, { recursive: true, force: true, maxRetries: 5 });
 	}
 }
 

@@ -26,8 +26,8 @@ const { values, positionals } = parseArgs({
 		bodies: { type: "string" },
 		/** Runs without the proxy only. */
 		without: { type: "boolean", default: false },
-		/** Runs programs in these ways only: proxy, plugin, hook; several with commas between. */
-		ways: { type: "string", default: "proxy,plugin,hook" },
+		/** Runs programs in these ways only: proxy, plugin, hook, mod; several with commas between. */
+		ways: { type: "string", default: "proxy,plugin,hook,mod" },
 		/** Plays a session, rescues it, and resumes it. */
 		rescue: { type: "boolean", default: false },
 		/** Against a stand-in that checks thinking as Anthropic's API does, alone and behind the proxy. */
@@ -72,6 +72,8 @@ const large = { toolTurns: 2, fileChars: 60_000, recalls: true };
 const limitSeconds = values.busy === "0" ? 600 : 3_600;
 /** Of the tokens without, and characters of a large output: above them, nothing was saved. */
 const mostSent = 0.9;
+/** They cut large results as these arrive, and mask nothing later. */
+const cutsOnly: ReadonlySet<Way> = new Set(["hook", "mod"]);
 const mostShown = 20_000;
 
 const cloud = values.cloud as CloudName | undefined;
@@ -226,7 +228,7 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 			isEditedRight && shown.isRight ? [] : ["wrong last answer"],
 			isCut && !shown.hasRecalled ? ["no recall"] : [],
 			// A program's own hook cuts what it knows, and a session of few turns has nothing to mask.
-			way !== "hook" && script.toolTurns > oldTurns && b.sent > mostSent * a.sent ? ["nothing masked"] : [],
+			!cutsOnly.has(way) && script.toolTurns > oldTurns && b.sent > mostSent * a.sent ? ["nothing masked"] : [],
 			way !== "hook" && shown.firstShown > mostShown ? ["a large output was not cut"] : [],
 			edited.refusals.length + shown.refusals.length > without.refusals.length ? ["requests refused"] : [],
 		].flat();
@@ -249,8 +251,8 @@ async function compare(program: AgentProgram): Promise<string[][]> {
 	return compared;
 }
 
-function waysOf({ inside }: AgentProgram): readonly Way[] {
-	const possible: readonly Way[] = inside ? ["proxy", inside.kind] : ["proxy"];
+function waysOf({ inside, hasMod }: AgentProgram): readonly Way[] {
+	const possible: readonly Way[] = ["proxy", ...(inside ? [inside.kind] : []), ...(hasMod ? (["mod"] as const) : [])];
 	return possible.filter((way) => values.ways.split(",").includes(way));
 }
 

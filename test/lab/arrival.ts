@@ -9,7 +9,7 @@ import { wordings } from "../../src/engine/policy/wordings.ts";
 import { meterFaults } from "../../src/engine/replaying/faults.ts";
 import type { ReadConversation } from "../../src/formats/detect.ts";
 import { tokenMeter } from "../../src/operations/count.ts";
-import type { ArrivalLimit } from "../../src/operations/cut-on-arrival.ts";
+import type { ArrivalLimit } from "../../src/engine/truncation/arrival-limit.ts";
 import { startArrivals } from "../../src/operations/replay-arrival.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { placeholdersOf } from "../../src/storage/restore/recognise.ts";

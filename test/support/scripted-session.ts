@@ -148,7 +148,7 @@ function recallCall(messages: string, tools: readonly OfferedTool[]) {
 	const tool = tools.find(({ name }) => name.endsWith("recall_original"))?.name;
 	const ref = referenceIn(messages);
 	if (tool !== undefined && ref !== undefined) return { kind: "tool", tool, ref } as const;
-	const command = /`([^`]+ recall \w+)`|All of it: ([^\]]+ recall \w+)\]/
+	const command = /`([^`]+ recall \w+)`|All of it: ([^\]]+ recall [a-z]\w+)\]/
 		.exec(messages)
 		?.slice(1)
 		.find((one) => one);
@@ -157,7 +157,7 @@ function recallCall(messages: string, tools: readonly OfferedTool[]) {
 }
 
 function referenceIn(messages: string): string | undefined {
-	return /\[masked [^\]]* #(\w+)\]|[ ,]ref=(\w+)\)?\]| recall (\w+)\]/
+	return /\[masked [^\]]* #(\w+)\]|[ ,]ref=([a-z]\w+)\)?\]| recall ([a-z]\w+)\]/
 		.exec(messages)
 		?.slice(1)
 		.find((one) => one);

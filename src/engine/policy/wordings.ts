@@ -49,21 +49,13 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 		style === "short"
 			? { placeholder: inForce.short_placeholder + shortHint, digest: inForce.short_digest_placeholder + shortHint }
 			: { placeholder: inForce.placeholder + hint, digest: inForce.digest_placeholder + hint };
-	const { notice, whole, short, html } = locale.archived.notices;
 	return {
 		placeholder: ownPlaceholder === null ? usual.placeholder : own(ownPlaceholder),
 		digestPlaceholder: ownPlaceholder === null ? usual.digest : own(ownPlaceholder),
 		mediaPlaceholder: inForce.media_placeholder + hint,
 		guardMarker: own(policy.guard.marker_template ?? locale.truncation_marker),
 		truncateMarker: own(policy.truncate.marker_template ?? locale.truncation_marker),
-		notices: {
-			...locale.notices,
-			archived: notice + hint,
-			wholeArchived: whole + hint,
-			// Without the hint, since it is used where room is short.
-			shortArchived: short,
-			htmlArchived: html + hint,
-		},
+		notices: noticesOf(policy.locale, originals),
 		repeats: {
 			line: inForce.repeat,
 			further: locale.repeat,
@@ -71,6 +63,21 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 			lower: locale.numbers_lower,
 		},
 		unknownTool: locale.unknown_tool,
+	};
+}
+
+/** Of a shortened output. */
+export function noticesOf(name: LocaleName, originals: Originals): NoticeWordings {
+	const locale = locales[name];
+	const { notice, whole, short, html } = locale.archived.notices;
+	const hint = hintOf(locale, originals);
+	return {
+		...locale.notices,
+		archived: notice + hint,
+		wholeArchived: whole + hint,
+		// Without the hint, since it is used where room is short.
+		shortArchived: short,
+		htmlArchived: html + hint,
 	};
 }
 

@@ -82,9 +82,16 @@ export function rememberHash(hashes: Set<string>, hash: string): void {
 }
 
 export function writeAbout(about: About): string {
-	const members = membersOf(about);
-	return JSON.stringify({ ...members, check: checkOf(members) });
+	const members = recordOf(about);
+	return withCheck(members, sha256(JSON.stringify(members)));
 }
+
+/** A record with the start of the hash of its members, so that a torn one is known. */
+export function withCheck(members: ReturnType<typeof recordOf>, hash: string): string {
+	return JSON.stringify({ ...members, check: hash.slice(0, checkLength) });
+}
+
+const checkLength = 8;
 
 /** `undefined` for a damaged record, and for one that is not of this call (`callKey`). */
 export function readAbout(json: string, call: string): About | undefined {
@@ -96,17 +103,17 @@ export function readAbout(json: string, call: string): About | undefined {
 	if (!isOriginal(about) || !numbers.every((number) => Number.isFinite(number))) return undefined;
 	const read = about as About;
 	// Older versions wrote no check.
-	const isWhole = check === undefined || check === checkOf(membersOf(read));
+	const isWhole = check === undefined || check === checkOf(recordOf(read));
 	return isWhole && callKey(read.toolCallId) === call ? read : undefined;
 }
 
-function membersOf({ kind, toolCallId, toolName, chars, bytes, archivedAt, redactions }: About) {
+export function recordOf({ kind, toolCallId, toolName, chars, bytes, archivedAt, redactions }: About) {
 	const names = { tool_call_id: toolCallId, tool_name: toolName };
 	return { kind, ...names, chars, bytes, archived_at: archivedAt, redactions };
 }
 
-function checkOf(members: ReturnType<typeof membersOf>): string {
-	return sha256(JSON.stringify(members)).slice(0, 8);
+function checkOf(members: ReturnType<typeof recordOf>): string {
+	return sha256(JSON.stringify(members)).slice(0, checkLength);
 }
 
 export function isOriginal({ kind, toolCallId, toolName }: { readonly [Key in keyof About]?: unknown }): boolean {

@@ -14,21 +14,31 @@ import path from "node:path";
  * No two processes change one file, so that they need no lock, and a torn write damages nothing else.
  */
 export function layoutOf(folder: string) {
-	const textFolder = (hash: string) => path.join(folder, hash.slice(0, 2));
-	const calls = path.join(folder, "calls");
-	const callFolder = (call: string) => path.join(calls, call.slice(0, 2));
+	const within = (name: string) => path.join(folder, name);
 	return {
 		folder,
-		textFolder,
-		text: (hash: string) => path.join(textFolder(hash), hash),
-		about: (hash: string, call: string) => path.join(textFolder(hash), `${hash}.${call}.json`),
-		callFolder,
-		call: (call: string, hash: string) => path.join(callFolder(call), `${call}.${hash}`),
+		textFolder: (hash: string) => within(fileNames.textFolder(hash)),
+		text: (hash: string) => within(fileNames.text(hash)),
+		about: (hash: string, call: string) => within(fileNames.about(hash, call)),
+		callFolder: (call: string) => within(fileNames.callFolder(call)),
+		call: (call: string, hash: string) => within(fileNames.call(call, hash)),
 		sweepMarker: path.join(folder, "swept"),
 		sweepIntent: path.join(folder, "sweep-intent.json"),
-		calls,
+		calls: within("calls"),
 	};
 }
+
+const textFolder = (hash: string) => hash.slice(0, 2);
+const callFolder = (call: string) => `calls/${call.slice(0, 2)}`;
+
+/** The names within the folder, for a program that has no paths of its own. */
+export const fileNames = {
+	textFolder,
+	text: (hash: string) => `${textFolder(hash)}/${hash}`,
+	about: (hash: string, call: string) => `${textFolder(hash)}/${hash}.${call}.json`,
+	callFolder,
+	call: (call: string, hash: string) => `${callFolder(call)}/${call}.${hash}`,
+};
 
 export const longMark = ".long";
 

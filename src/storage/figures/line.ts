@@ -124,8 +124,10 @@ export function readLine(text: string): FigureLine | undefined {
 
 /** A name in a request may hold anything. One that looks like no name of a model is hashed. */
 export function modelName(name: string): string {
-	return /^[\w.:@/[\]-]{1,80}$/.test(name) ? name : `unnamed ${hashOf(name).slice(0, 8)}`;
+	return isPlainName(name) ? name : `unnamed ${hashOf(name).slice(0, 8)}`;
 }
+
+export const isPlainName = (name: string): boolean => /^[\w.:@/[\]-]{1,80}$/.test(name);
 
 /** The name of a subagent, which its program chooses. */
 export const agentName = modelName;

@@ -5,9 +5,8 @@ import { PalimpsestError } from "../../errors.ts";
 import { fileProblem } from "../files/access.ts";
 import { undefinedIfAbsent } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
+import { dayFileName, isDayFile } from "./day-file.ts";
 import { type Figure, type FigureLine, folderName, programName, projectName, readLine, writeLine } from "./line.ts";
-
-// A file for each day, to which every process appends: `2026-11-28.jsonl`, by UTC.
 
 export type Figures = ReturnType<typeof openFigures>;
 
@@ -54,7 +53,7 @@ export function openFigures({
 		add(figure: Figure, by?: string): void {
 			if (keep === "none") return;
 			const at = now();
-			const today = nameOf(at);
+			const today = dayFileName(at);
 			sweepOnce(today);
 			const line = { at, program: programName(program ?? by), project, ...figure } as FigureLine;
 			try {
@@ -83,9 +82,9 @@ export async function* readFigures({
 	readonly folder?: string;
 	readonly onLeftOut?: () => void;
 }): AsyncGenerator<FigureLine> {
-	const first = nameOf(Math.max(0, since));
+	const first = dayFileName(Math.max(0, since));
 	for (const name of await dayFiles(folder).catch(refuseUnreadable(folder))) {
-		if (name < first) continue;
+		if (dayOf(name) < dayOf(first)) continue;
 		const file = path.join(folder, name);
 		const text = await readFile(file, "utf8").catch(undefinedIfAbsent).catch(refuseUnreadable(file));
 		for (const one of (text ?? "").split("\n")) {
@@ -115,21 +114,19 @@ function append(file: string, text: string): void {
 }
 
 async function sweep(folder: string, time: number): Promise<void> {
-	const oldest = nameOf(time - mostDays * day);
+	const oldest = dayFileName(time - mostDays * day);
 	let bytes = 0;
 	for (const [index, name] of (await dayFiles(folder)).reverse().entries()) {
 		const file = path.join(folder, name);
 		bytes += (await stat(file)).size;
 		// The latest day stays, however large.
-		if (index > 0 && (name < oldest || bytes > mostBytes)) await unlink(file);
+		if (index > 0 && (dayOf(name) < dayOf(oldest) || bytes > mostBytes)) await unlink(file);
 	}
 }
 
 async function dayFiles(folder: string): Promise<string[]> {
 	const names = (await readdir(folder).catch(undefinedIfAbsent)) ?? [];
-	return names.filter((name) => /^\d{4}-\d{2}-\d{2}\.jsonl$/.test(name)).sort();
+	return names.filter(isDayFile).sort();
 }
 
-function nameOf(time: number): string {
-	return `${new Date(time).toISOString().slice(0, 10)}.jsonl`;
-}
+const dayOf = (name: string) => name.slice(0, "2026-11-28".length);

@@ -4,15 +4,20 @@ import path from "node:path";
 /** This user's folder for state, by the system's convention (https://specifications.freedesktop.org/basedir-spec/latest/). */
 export function stateFolder(): string {
 	const { platform, env: environment } = process;
-	const homeFolder = homedir();
-	if (platform === "win32") {
-		const local = environment.LOCALAPPDATA || path.win32.join(homeFolder, "AppData", "Local");
-		return path.win32.join(local, "palimpsest");
-	}
-	if (platform === "darwin") return path.posix.join(homeFolder, "Library", "Application Support", "palimpsest");
+	return path.normalize(stateFolderOf({ platform, environment, homeFolder: homedir() }));
+}
+
+/** The same for a process that has to be told where it runs. */
+export function stateFolderOf(where: {
+	readonly platform: string;
+	readonly environment: Readonly<Record<string, string | undefined>>;
+	readonly homeFolder: string;
+}): string {
+	const { platform, environment, homeFolder } = where;
+	if (platform === "win32") return `${environment.LOCALAPPDATA || `${homeFolder}\\AppData\\Local`}\\palimpsest`;
+	if (platform === "darwin") return `${homeFolder}/Library/Application Support/palimpsest`;
 	const state = environment.XDG_STATE_HOME ?? "";
-	const folder = path.posix.isAbsolute(state) ? state : path.posix.join(homeFolder, ".local", "state");
-	return path.posix.join(folder, "palimpsest");
+	return `${state.startsWith("/") ? state : `${homeFolder}/.local/state`}/palimpsest`;
 }
 
 /** This user's folder for settings and keys. The XDG specification says to ignore relative paths. */
