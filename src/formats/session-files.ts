@@ -46,7 +46,8 @@ export function outputCopies(search: {
 	const mediaCopies: TextNode[] = [];
 	let lines: ReadonlySet<string> | undefined;
 	const isCopy = (text: string) => {
-		if (text.length < shortText || text.startsWith("data:")) return false;
+		if (text.length < shortText) return false;
+		if (text.startsWith("data:")) return texts.some((one) => one.text === text);
 		if (text.length >= longText) return true;
 		lines ??= linesOf(texts);
 		const own = text.split("\n").flatMap((line) => line.trim() || []);
