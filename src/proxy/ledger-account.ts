@@ -46,7 +46,7 @@ export interface Undeciding {
 export interface ResultEntry {
 	readonly request: number;
 	readonly what: EditedResult["reason"];
-	readonly why: Why | "it is large";
+	readonly why: Why | "it is large" | "it is in view";
 	readonly tool: string | null;
 	readonly ref: string | null;
 	readonly tokens_before: number;
@@ -136,7 +136,7 @@ export function noteEdit(account: Account, result: EditedResult): void {
 	account.results.set(key, {
 		request: account.sums.requests,
 		what: reason,
-		why: reason === "cut" ? "it is large" : why,
+		why: reason === "cut" ? "it is large" : reason === "repeat" ? "it is in view" : why,
 		tool: toolName === undefined ? null : shownName(toolName),
 		ref: ref ?? null,
 		tokens_before: tokensBefore,

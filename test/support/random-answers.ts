@@ -17,6 +17,7 @@ export function createAnswers(
 	// Of their own, so that sessions without asking agents stay what they are.
 	const asking = createRandom(seed + 1_000_000);
 	const asks = seed % 3 === 0;
+	const repeating = createRandom(seed + 2_000_000);
 	let [calls, thoughts, answers] = [0, 0, 0];
 	const turnName = () => `${answers++}-${upTo(1_000)}`;
 	return { answerOf, next };
@@ -53,7 +54,9 @@ export function createAnswers(
 	}
 
 	function resultOf({ id, name }: HostBlock & { readonly kind: "call" }): HostBlock {
-		const content = isAskingTool(name) ? `${unseenAnswer}\nStart the agent program.` : contentOf();
+		const again =
+			contents.length > 0 && repeating() < 0.3 ? readAgain(pick(repeating, contents), repeating) : undefined;
+		const content = isAskingTool(name) ? `${unseenAnswer}\nStart the agent program.` : (again ?? contentOf());
 		return { kind: "result", id, content, isError: !isAskingTool(name) && chance(0.08) };
 	}
 
@@ -65,6 +68,21 @@ export function createAnswers(
 		contents.push(content);
 		return content;
 	}
+}
+
+/** As a file is read again after an edit, with other line numbers or in part. */
+function readAgain(content: unknown, random: () => number): unknown {
+	const text = typeof content === "string" ? content : String((content as Json[])[0]?.text);
+	const lines = text.split("\n");
+	const at = () => Math.floor(random() * lines.length);
+	if (random() < 0.6) lines.splice(at(), Math.floor(random() * 3), `An edit of ${Math.floor(random() * 1e6)}.`);
+	if (random() < 0.3) lines.push(...lines.slice(0, 12));
+	const first = random() < 0.3 ? Math.floor(random() * 500) : undefined;
+	const numbered = lines.map((line, index) => {
+		const bare = line.replace(/^ *\d+\t/, "");
+		return first === undefined ? bare : `${String(first + index).padStart(6)}\t${bare}`;
+	});
+	return random() < 0.3 ? [{ type: "text", text: numbered.join("\n") }] : numbered.join("\n");
 }
 
 /** Whether a call of the tool is for the conversation that it is in. */

@@ -1,4 +1,5 @@
 import { unseenAnswer } from "../../src/engine/masking/asked.ts";
+import { isReferenceLine } from "../../src/storage/restore/recognise.ts";
 import { isThinking } from "./bound-prefix.ts";
 import { type HostMessage, type HostResult, resultsIn, spelled, startOf, thinkingIn } from "./host-history.ts";
 import type { Json, Message } from "./thinking-session.ts";
@@ -40,7 +41,7 @@ export interface TakenRequest {
 }
 
 interface Form {
-	readonly kind: "whole" | "cut" | "masked";
+	readonly kind: "whole" | "cut" | "repeat" | "masked";
 	readonly content: string;
 	/** The process that sent it first and has not been able to write it down yet. */
 	readonly unwrittenBy?: object | undefined;
@@ -74,6 +75,9 @@ export const countedNames = [
 	"whole_to_masked",
 	"cut_to_masked",
 	"cuts",
+	"repeats",
+	"references",
+	"mended",
 	"answered",
 	"hints_moved",
 	"adopted",
@@ -119,6 +123,7 @@ export function createSessionOracle(counts: OracleCounts) {
 			checkBytes(taken, sent);
 			if (taken.isOwn) counts.own += 1;
 			else {
+				checkReferences(taken, sent);
 				checkForms(taken, forms);
 				checkThinking(taken, forms, out);
 			}
@@ -204,10 +209,8 @@ export function createSessionOracle(counts: OracleCounts) {
 	}
 
 	/** A result is masked once at most, is never cut after it was whole, and else stays to the byte. */
-	function checkForms(
-		{ history, counts: onlyCounts, process, hasShortIds }: TakenRequest,
-		forms: ReadonlyMap<string, Form>,
-	): void {
+	function checkForms(taken: TakenRequest, forms: ReadonlyMap<string, Form>): void {
+		const { history, counts: onlyCounts, process, hasShortIds } = taken;
 		const conversation = conversationOf(history);
 		const isFirst = conversation.forms.size === 0;
 		const lastAnswer = history.findLastIndex(({ role }) => role === "assistant");
@@ -221,6 +224,7 @@ export function createSessionOracle(counts: OracleCounts) {
 				if (now.kind === "masked" && message > lastAnswer) fail("a result was masked that the model has never read");
 				if (isFirst && !hasShortIds && elsewhere && elsewhere.kind !== "whole") {
 					if (now.content !== elsewhere.content && message < lastAnswer) {
+						if (elsewhere.kind === "repeat") continue;
 						if (now.kind !== "masked" || !now.content.includes("recall"))
 							fail("a compacted conversation has lost a state");
 						moved += 1;
@@ -229,12 +233,18 @@ export function createSessionOracle(counts: OracleCounts) {
 				}
 				const isAnswer = isAnswered(result.content);
 				if (now.kind === "cut" && !onlyCounts) counts[isAnswer ? "answered" : "cuts"] += 1;
+				if (now.kind === "repeat" && !onlyCounts) counts.repeats += 1;
 				if (isAnswer && now.kind === "masked") fail("an answer to the agent was masked before it was sent");
 				continue;
 			}
 			if (before.content === now.content) continue;
 			// What could not be written down is known to the process that sent it, and to no other.
 			if (before.unwrittenBy && lastForms.get(process)?.get(key)?.content !== before.content) continue;
+			if (before.kind === "repeat" && now.kind !== "masked") {
+				if (stillPoints(before.content, result, message, taken)) fail("a result has changed whose lines are in view");
+				counts.mended += 1;
+				continue;
+			}
 			if (onlyCounts && now.kind !== "masked") fail("a request that counts tokens has another form");
 			if (before.kind === "masked") {
 				if (now.kind !== "masked") fail(`a masked result was sent ${now.kind}`);
@@ -243,10 +253,33 @@ export function createSessionOracle(counts: OracleCounts) {
 				continue;
 			}
 			if (now.kind !== "masked") fail(`a result that was sent ${before.kind} is sent ${now.kind}`);
-			counts[before.kind === "cut" ? "cut_to_masked" : "whole_to_masked"] += 1;
+			counts[before.kind === "whole" ? "whole_to_masked" : "cut_to_masked"] += 1;
 		}
 		counts.hints_moved += moved;
 		if (moved > 1) fail("more than one placeholder has changed");
+	}
+
+	/** Every line that stands for others points to just these in an earlier result of this request, where they are sent themselves. */
+	function checkReferences({ history }: TakenRequest, sent: { readonly messages: readonly Message[] }): void {
+		const results = sentResults(sent.messages);
+		const originals = new Map(resultsIn(history).map(({ result }) => [result.id, textOf(result.content)]));
+		for (const [place, { id, text }] of results.entries()) {
+			const original = originals.get(id);
+			// A tool may print such a line.
+			for (const line of text.split("\n").filter((one) => isReferenceLine(one) && !original?.includes(one))) {
+				counts.references += 1;
+				if (!pointsTo(line, original ?? "", results.slice(0, place))) fail("a line points to text that is not there");
+			}
+		}
+	}
+
+	/** Whether the lines that a result pointed to are in this request. */
+	function stillPoints(content: string, result: HostResult, message: number, { history, text }: TakenRequest): boolean {
+		const sent = JSON.parse(text) as { readonly messages: readonly Message[] };
+		const earlier = new Set(resultsIn(history).flatMap((one) => (one.message < message ? [one.result.id] : [])));
+		const results = sentResults(sent.messages).filter(({ id }) => earlier.has(id));
+		const lines = textOf(JSON.parse(content)).split("\n").filter(isReferenceLine);
+		return lines.every((line) => pointsTo(line, textOf(result.content), results));
 	}
 
 	/** A block is left out exactly where a result before it has another form than in the request that it answers. */
@@ -320,6 +353,43 @@ function blocksOut({ history, numberOf }: TakenRequest, sent: { readonly message
 	return new Set(thinkingIn(history).flatMap(({ number }) => (there.has(number) ? [] : [number])));
 }
 
+interface SentResult {
+	readonly id: string;
+	readonly text: string;
+}
+
+function sentResults(messages: readonly Message[]): SentResult[] {
+	return messages.flatMap(({ content }) =>
+		Array.isArray(content)
+			? content.flatMap((block) =>
+					block.type === "tool_result" ? [{ id: String(block.tool_use_id), text: textOf(block.content) }] : [],
+				)
+			: [],
+	);
+}
+
+function textOf(content: unknown): string {
+	const text = typeof content === "string" ? content : String((content as Json[])[0]?.text ?? "");
+	return text.replaceAll("@slash", "a/b");
+}
+
+/** Whether one of the results has, in these lines of its own, what the original has in its lines. Numbers before lines may differ. */
+function pointsTo(line: string, original: string, results: readonly SentResult[]): boolean {
+	const parts = /^\[\D*(\d+)–(\d+).*?(?:lines|lignes|第) (\d+)–(\d+).*\]$/.exec(line);
+	const [from, to, sourceFrom, sourceTo] = (parts ?? []).slice(1).map(Number);
+	if (!from || !to || !sourceFrom || !sourceTo || to - from !== sourceTo - sourceFrom) return false;
+	const bare = (text: string, first: number, last: number) =>
+		text
+			.split("\n")
+			.slice(first - 1, last)
+			.map((one) => one.replace(/^\s*\d+\t/, ""));
+	const wanted = bare(original, from, to);
+	return results.some(({ id, text }) => {
+		const there = bare(text, sourceFrom, sourceTo);
+		return line.includes(id) && wanted.join("\n") === there.join("\n") && !there.some(isReferenceLine);
+	});
+}
+
 function isSameThinking(one: Json, other: Json): boolean {
 	return isThinking(one) && one.signature === other.signature && one.data === other.data;
 }
@@ -331,7 +401,8 @@ function keyOf(result: HostResult): string {
 function kindOf(result: HostResult, content: unknown): Form["kind"] {
 	const text = JSON.stringify(content);
 	if (text === JSON.stringify(result.content).replaceAll("@slash", "a/b")) return "whole";
-	return /\[(?:Observation masked:|masked )/.test(text) ? "masked" : "cut";
+	if (/\[(?:Observation masked:|masked )/.test(text)) return "masked";
+	return textOf(content).split("\n").some(isReferenceLine) ? "repeat" : "cut";
 }
 
 /** The answer of our server to an agent that asks of its own conversation, which is to be replaced. */

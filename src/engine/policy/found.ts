@@ -119,6 +119,7 @@ const sections: { readonly [Name in Section]: Readonly<Record<keyof Policy[Name]
 		strategy: "yes",
 		max_chars: "yes",
 		command_chars: "yes",
+		repeats: "yes",
 		max_tokens: "yes",
 		head_chars: "yes",
 		tail_chars: "yes",

@@ -106,7 +106,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				observations: true,
 			},
 			guard: { target_ratio: 0.7, max_tool_result_chars: 16_000 },
-			truncate: { strategy: "auto", max_chars: 16_000, command_chars: 4_000 },
+			truncate: { strategy: "auto", max_chars: 16_000, command_chars: 4_000, repeats: true },
 			compaction: { keep_user_text: true },
 		},
 	},

@@ -212,6 +212,7 @@ const truncate = section("Cutting one large text, and large results in the guard
 		largeNumber,
 		"The same for commands that run something, list files or write, on arrival in the proxy or a plugin. Null, or with `mask.thrift` low: `max_chars`.",
 	),
+	repeats: field(z.boolean(), false, "Leave out lines of a new result that stand in an earlier one that is in view."),
 	max_tokens: absentOr(
 		largeNumber.min(1),
 		"The limit in tokens, with notices, in place of `max_chars`. `auto` then replaces `head_tail`. Not for the guard.",

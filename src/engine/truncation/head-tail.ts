@@ -174,6 +174,10 @@ const noticeGrammar = {
 	total_lines: count,
 	omitted_chars: count,
 	total_chars: count,
+	from: count,
+	to: count,
+	source_from: count,
+	source_to: count,
 	ref: refGrammar,
 };
 

@@ -47,7 +47,7 @@ export type RepeatFinder = ReturnType<typeof startRepeatFinder>;
  */
 export function startRepeatFinder(isReference: (line: string) => boolean) {
 	const known = createLines();
-	const texts: string[] = [];
+	let texts = 0;
 	/** By text, its first line in `known`; and the end of the last one. */
 	const starts = [0];
 	const gone = new Set<number>();
@@ -74,7 +74,7 @@ export function startRepeatFinder(isReference: (line: string) => boolean) {
 		windows += 1;
 	};
 	const sourceOf = (line: number) => {
-		let [low, high] = [0, texts.length - 1];
+		let [low, high] = [0, texts - 1];
 		while (low < high) {
 			const middle = (low + high + 1) >> 1;
 			if ((starts[middle] as number) <= line) low = middle;
@@ -103,8 +103,7 @@ export function startRepeatFinder(isReference: (line: string) => boolean) {
 	};
 
 	/** The same without what only its hashes have in common, and what looks alike but is written otherwise. */
-	const compareText = (own: Lines, text: string, run: FoundRun): FoundRun => {
-		const earlierText = texts[run.source] as string;
+	const compareText = (own: Lines, text: string, run: FoundRun, earlierText: string): FoundRun => {
 		if (run.shift === 0) {
 			const last = run.end - 1 - run.start + run.line;
 			const mine = text.slice(own.start[run.start], own.end[run.end - 1]);
@@ -120,23 +119,23 @@ export function startRepeatFinder(isReference: (line: string) => boolean) {
 	};
 
 	return {
-		/** Adds a text that the model is sent from now on. Its number is that of texts before it. */
+		/** Adds a text that the model was sent, and returns its number. The text itself is not held. */
 		add(text: string): number {
 			const first = known.count;
 			if (!isBinary(text)) readLines(text, known, isReference);
 			for (let line = first; line + windowLines <= known.count; line += windowLines) {
 				if (isTelling(known, line)) addWindow(line);
 			}
-			texts.push(text);
+			texts += 1;
 			starts.push(known.count);
-			return texts.length - 1;
+			return texts - 1;
 		},
 		/** The model no longer sees the text with this number. */
 		remove(source: number): void {
 			gone.add(source);
 		},
-		/** The runs of a text, in order and without overlaps. */
-		find(text: string): readonly Repeat[] {
+		/** The runs of a text, in order and without overlaps. `textOf` returns an added text, with which they are compared. */
+		find(text: string, textOf: (source: number) => string): readonly Repeat[] {
 			if (windows === 0 || text.length < leastRun.chars || isBinary(text)) return [];
 			const own = createLines(countOf(text, "\n") + 1);
 			readLines(text, own, isReference);
@@ -161,7 +160,7 @@ export function startRepeatFinder(isReference: (line: string) => boolean) {
 					comparisons -= run.compared;
 					if (!best || run.end - run.start > best.end - best.start) best = run;
 				}
-				const run = best && isLongEnough(own, best) ? compareText(own, text, best) : undefined;
+				const run = best && isLongEnough(own, best) ? compareText(own, text, best, textOf(best.source)) : undefined;
 				if (!run || !isLongEnough(own, run)) continue;
 				repeats.push({
 					from: run.start + 1,

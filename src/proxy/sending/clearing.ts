@@ -40,10 +40,17 @@ export function mayClear(
 	return takesBetas === true && !refusesClearing && edits.every(({ type }) => /^clear_thinking_/.test(String(type)));
 }
 
+/** Whether the provider may take results out of view that the request has: the host asks it to clear, compact or truncate. */
+export function mayBeHidden({ body }: Pick<AskedRequest, "body">): boolean {
+	const { context_management: managed, truncation } = objectOf(body);
+	const edits = [...objectsOf(managed), ...objectsOf(objectOf(managed).edits)];
+	return truncation === "auto" || edits.some(({ type }) => !/^clear_thinking_/.test(String(type)));
+}
+
 /** The state in which a cleared result is sent where the provider does not clear it. */
 export function uncleared(state: ResultState | undefined): ResultState | undefined {
 	if (state?.kind !== "cleared") return state;
-	return state.values.size === 0 ? undefined : { ...state, kind: "cut" };
+	return state.values.size === 0 ? undefined : { ...state, kind: state.sources ? "repeat" : "cut" };
 }
 
 /**

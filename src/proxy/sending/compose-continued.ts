@@ -1,7 +1,7 @@
 import { once } from "../../engine/conversation/lists.ts";
 import type { PairedResult } from "../../engine/conversation/turns.ts";
 import type { Composed } from "./compose.ts";
-import { cutsOf, reasonAgainst, type Sendable } from "./decisions.ts";
+import { arrivalsOf, reasonAgainst, type Sendable, unsentPlaces } from "./decisions.ts";
 import { resultKeys } from "./identity.ts";
 import type { HostRequest, Shared } from "./request.ts";
 import { charsSent, type ResultState, valueEdits } from "./states.ts";
@@ -19,7 +19,7 @@ export function composeContinued<Written>(
 	if (!request.continues || reasonAgainst({ isHeldOut: false }, false, shared) !== undefined) return undefined;
 	const { source, transcript, paired } = opened;
 	const states: (ResultState | undefined)[] = paired.map(() => undefined);
-	const cuts = cutsOf(opened, states, { ...shared, recall: request.recall });
+	const cuts = arrivalsOf(opened, unsentPlaces(opened), { ...shared, recall: request.recall });
 	if (cuts.length === 0) return undefined;
 	for (const [place, cut] of cuts) states[place] = { since: 0, at: 0, changed: 0, ...cut };
 	const edits = cuts.flatMap(([place, { values }]) => valueEdits(values, (paired[place] as PairedResult).result));

@@ -8,9 +8,10 @@ import { clearingFor, contextManagement, mayClear, uncleared } from "./clearing.
 import { addClearingNote, withoutNote } from "./clearing-note.ts";
 import {
 	addHint,
+	arrivalsOf,
+	arrivingPlaces,
 	changesOf,
 	choose,
-	cutsOf,
 	knownStates,
 	type NoDecision,
 	reasonAgainst,
@@ -19,10 +20,11 @@ import {
 import { type Branch, type Histories, messagesOf, settledLength } from "./histories.ts";
 import { messageKey } from "./identity.ts";
 import type { Memory } from "./memory.ts";
+import { mendRepeats } from "./mend-repeats.ts";
 import type { Note, StateChange } from "./notes.ts";
 import { asksForCheck, type Block, blocksLeftOut, boundBlocks, dropBlocks, removals } from "./reasoning.ts";
 import type { HostRequest, OpenedConversation, Shared, WrittenEdit } from "./request.ts";
-import { charsSent, type ResultState } from "./states.ts";
+import { charsSent, isShortened, type ResultState } from "./states.ts";
 import { workingEdits } from "./working-hint.ts";
 
 export interface Composed<Written> {
@@ -49,7 +51,7 @@ export interface Composed<Written> {
 }
 
 /** Another form of a request, for one that the provider has refused. */
-interface Variant<Written> extends Omit<Composed<Written>, "variants"> {
+export interface Variant<Written> extends Omit<Composed<Written>, "variants"> {
 	/** Notes that the provider took it. */
 	readonly accepted: () => void;
 }
@@ -91,7 +93,14 @@ export function compose<Written>(
 	const { messages } = transcript;
 	const began = { since: number, at: messages.length, changed: 0 };
 	const remain = isHeldOut ? keys.map(() => undefined) : knownStates(opened, remembered, memory);
-	const known = mayClear(request, remembered) ? remain : remain.map(uncleared);
+	const before = mayClear(request, remembered) ? remain : remain.map(uncleared);
+	const mend = (stateAt: (place: number) => ResultState | undefined) =>
+		isHeldOut
+			? new Map<number, ResultState>()
+			: mendRepeats(opened, { ...shared, ...request, stateOf: stateAt, began });
+	/** States that the host's history or another process has overtaken. */
+	const overtaken = mend((place) => before[place]);
+	const known = overtaken.size === 0 ? before : before.map((state, place) => overtaken.get(place) ?? state);
 
 	let noDecision = reasonAgainst(opened, number <= remembered.frozenUntil, shared);
 	const fresh = new Map<number, ResultState>();
@@ -101,6 +110,7 @@ export function compose<Written>(
 		try {
 			const chosen = decide(fresh, opened, { request, shared, known, began });
 			if (chosen) ({ why, asked } = chosen);
+			for (const [place, state] of mend((place) => fresh.get(place) ?? known[place])) fresh.set(place, state);
 		} catch (error) {
 			noDecision = "failed";
 			fresh.clear();
@@ -108,6 +118,7 @@ export function compose<Written>(
 		}
 	}
 	const stateOf = (place: number) => fresh.get(place) ?? known[place];
+	const changed = () => changesOf(new Map([...overtaken, ...fresh]), opened, { known, remembered, policy, began });
 
 	const tracks = !isHeldOut && (remembered.isEnforced || tracksReasoning(request, policy));
 	const allBlocks = once(() => boundBlocks(body, transcript, remembered));
@@ -140,7 +151,7 @@ export function compose<Written>(
 			leftOut: keysOf(out),
 			ending: tracks ? endingOf(messages) : undefined,
 		});
-		const changes = changesOf(fresh, opened, { known, remembered, policy, began });
+		const changes = changed();
 		try {
 			// The first tells other processes that the conversation has been here. Where nothing hangs on a later one, it is counted
 			// by this process alone.
@@ -156,7 +167,7 @@ export function compose<Written>(
 			why = undefined;
 			invalid = invalidAmong(blocks, stateOf);
 			out = chosenOut(invalid);
-			memory.noteLater(conversation, noteOf(changesOf(fresh, opened, { known, remembered, policy, began })));
+			memory.noteLater(conversation, noteOf(changed()));
 		}
 		memory.called(conversation);
 	}
@@ -277,49 +288,6 @@ export function compose<Written>(
 	};
 }
 
-/** The reason of the refusal: reasoning that is bound to other messages, or anything else. */
-type RefusedFor = "reasoning" | "something_else";
-
-/**
- * Tries other forms of a request that was refused with 400, the one that changes least first. If a refusal remains
- * without the invalid reasoning, the provider may refuse the decisions of the request. In a request without an
- * edit, only the reasoning can be our fault: another process may have sent earlier requests in forms that it could not
- * store. Returns the form that was accepted, or why none was.
- */
-export async function sendAgain<Written>(
-	{ variants, written, noDecision }: Pick<Composed<Written>, "variants" | "written" | "noDecision">,
-	first: RefusedFor,
-	ask: (form: Variant<Written>) => Promise<"accepted" | RefusedFor | "no_answer">,
-): Promise<Variant<Written> | "refused" | "no_answer"> {
-	if (noDecision === "held_out" || (written === undefined && first !== "reasoning")) return "refused";
-	const { withoutInvalid, withoutClearing, dropping, withoutReasoning, earlier, own } = variants;
-	const ofReasoning = [withoutInvalid, dropping, withoutReasoning];
-	const ofDecisions = [earlier, own];
-	let refusedFor = first;
-	let hasAskedToClear = false;
-	for (;;) {
-		// A gateway refuses the request to drop blocks: that says nothing of the decisions. If no reasoning is invalid by the
-		// provider's rules, the clearing may have made it so.
-		const isNextReasoning = refusedFor === "reasoning" && ofReasoning.length === 3;
-		const formOf =
-			(!hasAskedToClear && !isNextReasoning ? withoutClearing : undefined) ??
-			(refusedFor === "reasoning" ? ofReasoning.shift() : undefined) ??
-			ofDecisions.shift() ??
-			ofReasoning.shift();
-		if (!formOf) return "refused";
-		if (formOf === withoutClearing) hasAskedToClear = true;
-		const form = formOf();
-		if (!form) continue;
-		const outcome = await ask(form);
-		if (outcome === "no_answer") return outcome;
-		if (outcome === "accepted") {
-			form.accepted();
-			return form;
-		}
-		if (formOf !== dropping) refusedFor = outcome;
-	}
-}
-
 /** Adds the states that begin with this request to `fresh`. Returns the decisions among them. */
 function decide(
 	fresh: Map<number, ResultState>,
@@ -335,7 +303,8 @@ function decide(
 	const { remembered, paired, isCold, branch, transcript } = opened;
 	const { recall, decides, terms } = request;
 	if (!decides) return undefined;
-	for (const [place, cut] of cutsOf(opened, known, { ...shared, recall })) fresh.set(place, { ...began, ...cut });
+	const arrivals = arrivalsOf(opened, arrivingPlaces(opened, known), { ...shared, recall, repeats: opened.repeats });
+	for (const [place, arrival] of arrivals) fresh.set(place, { ...began, ...arrival });
 	for (const [place, answer] of opened.answers ?? []) {
 		const value = paired[place]?.result.whole?.write(answer);
 		if (value !== undefined)
@@ -348,8 +317,17 @@ function decide(
 	const chosen = mayChoose ? choose(opened, known, { remembered, terms, clearing }) : undefined;
 	for (const [place, { kind, values, ref }] of chosen?.decisions ?? []) {
 		const before = known[place];
-		const cut = before?.kind === "cut" ? before.values : before?.cut;
-		fresh.set(place, { ...began, kind, changed: began.since, values, ref, ...(cut ? { cut } : {}) });
+		const cut = before && isShortened(before) ? before.values : before?.cut;
+		const sources = kind === "cleared" ? before?.sources : undefined;
+		fresh.set(place, {
+			...began,
+			kind,
+			changed: began.since,
+			values,
+			ref,
+			...(cut ? { cut } : {}),
+			...(sources ? { sources } : {}),
+		});
 	}
 	if (recall) addClearingNote(opened, { known, fresh, recall, policy: shared.policy, began });
 	const { policy } = shared;

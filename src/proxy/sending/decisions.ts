@@ -1,4 +1,4 @@
-import { resultCharacters } from "../../engine/conversation/transcript.ts";
+import { resultCharacters, resultText, type ToolResult } from "../../engine/conversation/transcript.ts";
 import type { PairedResult } from "../../engine/conversation/turns.ts";
 import { writePlaceholder } from "../../engine/masking/placeholder.ts";
 import type { Policy } from "../../engine/policy/schema.ts";
@@ -12,8 +12,9 @@ import type { Memory } from "./memory.ts";
 import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
 import type { Remembered } from "./remembered.ts";
+import { mayRepeat } from "./repeats.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
-import { charsSent, isGone, type ResultState, type Values, valuesOf } from "./states.ts";
+import { charsSent, isGone, type LeftOut, type ResultState, textValues, type Values, valuesOf } from "./states.ts";
 import { workingEdits } from "./working-hint.ts";
 
 /** Why a request got no new decisions, if there is a reason other than that none was due. */
@@ -51,35 +52,72 @@ export function knownStates({ source, paired, keys }: OpenedConversation, rememb
 /** A request with the number of its results that were sent before. */
 export type Sendable = Pick<OpenedConversation, "source" | "transcript" | "paired" | "sent" | "cutsElsewhere">;
 
-/** Cuts of results that are new. */
-export function cutsOf(
+type Arrival = Pick<ResultState, "kind" | "values" | "ref" | "sources">;
+
+/** The results among those that are new and have no state. */
+export function arrivingPlaces(opened: Sendable, known: readonly (ResultState | undefined)[]): number[] {
+	return unsentPlaces(opened).filter((place) => !known[place]);
+}
+
+/** How results are sent first, if not whole: without lines that are in view (`repeats`), and cut where that is over a limit. */
+export function arrivalsOf(
 	opened: Sendable,
-	known: readonly (ResultState | undefined)[],
-	{ policy, archive, recall }: Pick<Shared, "policy" | "archive"> & Pick<HostRequest<unknown>, "recall">,
-): (readonly [number, Pick<ResultState, "kind" | "values" | "ref">])[] {
-	const { source, transcript, paired } = opened;
-	const places = unsentPlaces(opened).filter(
-		(place) => !known[place] && mayBeCut((paired[place] as PairedResult).result, policy),
-	);
-	if (places.length === 0) return [];
+	places: readonly number[],
+	{
+		policy,
+		archive,
+		recall,
+		repeats = new Map(),
+	}: Pick<Shared, "policy" | "archive"> &
+		Pick<HostRequest<unknown>, "recall"> & { readonly repeats?: ReadonlyMap<number, LeftOut> | undefined },
+): (readonly [number, Arrival])[] {
+	const { source, paired } = opened;
+	const shown = withoutRepeats(opened, repeats);
+	const large = places.filter((place) => mayBeCut((shown.paired[place] as PairedResult).result, policy));
+	if (large.length === 0 && repeats.size === 0) return [];
 	// Each cut says how its whole is read: the agent may need it at once.
 	const kept = archive ? (recall ? { recalledBy: recall.by } : "archived") : "not_archived";
+	const archiving = archivingOf(archive, source.document);
 	const planned = planCuts({
-		transcript,
-		fresh: places.map((place) => paired[place] as PairedResult),
+		transcript: shown.transcript,
+		fresh: large.map((place) => shown.paired[place] as PairedResult),
 		policy,
 		wording: wordings(policy, kept),
 		isPlaceholder: placeholdersOf(policy, kept),
-		archiving: archivingOf(archive, source.document),
+		archiving: archiving && { ...archiving, refOf: (text) => archiving.refOf(shown.wholes.get(text) ?? text) },
 		elsewhere: opened.cutsElsewhere,
 	});
 	const edits = planned.filter(({ unsent }) => !unsent);
-	return places.flatMap((place) => {
+	return places.flatMap((place): (readonly [number, Arrival])[] => {
 		const { result } = paired[place] as PairedResult;
+		const repeat = repeats.get(place);
 		const values = valuesOf(edits, result);
 		const ref = edits.find((edit) => valuesOf([edit], result).size > 0)?.takenOut?.ref;
-		return values.size > 0 ? [[place, { kind: "cut", values, ref }] as const] : [];
+		if (!repeat) return values.size > 0 ? [[place, { kind: "cut", values, ref }]] : [];
+		const { sources } = repeat;
+		if (values.size > 0) return [[place, { kind: "repeat", values, ref, sources }]];
+		const own = archive?.refOf(resultText(result));
+		return [[place, { kind: "repeat", values: textValues(result, repeat.text), ref: own, sources }]];
 	});
+}
+
+/** The same results with the texts that are sent without lines that are in view. */
+function withoutRepeats({ transcript, paired }: Sendable, repeats: ReadonlyMap<number, LeftOut>) {
+	const wholes = new Map<string, string>();
+	if (repeats.size === 0) return { transcript, paired, wholes };
+	const shown = new Map<ToolResult, ToolResult>();
+	for (const [place, { text }] of repeats) {
+		const { result } = paired[place] as PairedResult;
+		shown.set(result, { ...result, texts: result.texts.map((node) => ({ ...node, text })) });
+		wholes.set(text, resultText(result));
+	}
+	const messages = transcript.messages.map((message) =>
+		message.results.some((result) => shown.has(result))
+			? { ...message, results: message.results.map((result) => shown.get(result) ?? result) }
+			: message,
+	);
+	const changed = paired.map((one) => ({ ...one, result: shown.get(one.result) ?? one.result }));
+	return { transcript: { ...transcript, messages }, paired: changed, wholes };
 }
 
 /** The decisions of the plan that count now, by place. */
@@ -195,7 +233,7 @@ export function changesOf(
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
 	const leftWhole = paired.flatMap(({ result }, place) => {
-		const mayChange = mayBeCut(result, policy) || policy.mask.by === "provider";
+		const mayChange = mayBeCut(result, policy) || policy.mask.by === "provider" || mayRepeat(opened, place, policy);
 		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && mayChange;
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});

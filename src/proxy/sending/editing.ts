@@ -7,6 +7,7 @@ import { countLargeTexts, type LargeTexts } from "../../operations/large-texts.t
 import { refOfHash } from "../../storage/archive/reference.ts";
 import { placeholdersOf } from "../../storage/restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
+import { repeatsOf } from "./arriving-repeats.ts";
 import { clearingFor } from "./clearing.ts";
 import { type Composed, compose } from "./compose.ts";
 import { composeContinued } from "./compose-continued.ts";
@@ -110,10 +111,17 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 	}
 	// A fault leaves the answer of our server, and the request still has its states.
 	const asked = await answerAsked(opened, request, editing).catch(onError);
+	try {
+		opened.repeats = repeatsOf(opened, request, editing);
+	} catch (error) {
+		onError(error);
+	}
 	await cutElsewhere(opened, request, editing).catch(onError);
 	const composed = compose(opened, request, { ...editing, onError });
 	// From the next request on, also if that comes before the plan that is made beside this one.
 	if (asked && composed.branch) composed.branch.asked = asked;
+	if (composed.branch) composed.branch.sentLines = opened.sentLines;
+	opened.sentLines?.rest();
 	return { conversation, composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
 }
 

@@ -57,7 +57,7 @@ export interface EditedResult {
 	readonly message: number;
 	/** Whether it is sent so from this request on. */
 	readonly isNew: boolean;
-	readonly reason: "masked" | "cut" | "cleared";
+	readonly reason: "masked" | "cut" | "repeat" | "cleared";
 	/** Why it changed with this request; `undefined` if it was so before. */
 	readonly why: Why | undefined;
 	readonly toolName: string | undefined;

@@ -9,6 +9,7 @@ import {
 import type { WrittenText } from "../../formats/json-text/edit.ts";
 import type { KnownKeys } from "./identity.ts";
 import type { Plan } from "./plan.ts";
+import type { SentLines } from "./sent-lines.ts";
 
 /** A conversation that goes on: its last request as the host sent it, and the plans on it. */
 export interface Branch {
@@ -24,6 +25,8 @@ export interface Branch {
 	wasRefused?: boolean | undefined;
 	/** The body of the last request, and the body that was sent in its place. */
 	writtenText?: WrittenText | undefined;
+	/** What new results may repeat. */
+	sentLines?: SentLines | undefined;
 	/** Tokens of the provider for each character that was sent, from the usage of the last answer. */
 	tokensPerChar?: number | undefined;
 }
@@ -89,6 +92,7 @@ export function createHistories({
 	const letGo = (conversation: string): void => {
 		const branches = takeOut(conversation);
 		for (const branch of branches) {
+			branch.sentLines = undefined;
 			if (branch.last.kind === "history") Object.assign(branch, { last: markOf(branch.last), writtenText: undefined });
 		}
 		const bytes = branches.reduce((sum, branch) => sum + bytesOfMarked(branch), 0);

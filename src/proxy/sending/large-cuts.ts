@@ -1,7 +1,7 @@
 import type { PairedResult } from "../../engine/conversation/turns.ts";
 import type { TruncateOutputParameters } from "../../engine/truncation/draft.ts";
 import { areLarge, type LargeTexts, largeText } from "../../operations/large-texts.ts";
-import { cutsOf, knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
+import { arrivalsOf, arrivingPlaces, knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
 import type { HostRequest, Opened, Shared } from "./request.ts";
 
 /**
@@ -34,7 +34,7 @@ export async function cutElsewhere<Written>(
 	if (reasonAgainst({ isHeldOut: opened.isHeldOut === true }, isFrozen, shared) !== undefined) return;
 	const known =
 		opened.conversation === undefined ? paired.map(() => undefined) : knownStates(opened, opened.remembered, memory);
-	cutsOf(opened, known, { ...shared, recall });
+	arrivalsOf(opened, arrivingPlaces(opened, known), { ...shared, recall, repeats: opened.repeats });
 	const cutOne = async (one: (typeof cuts)[number]): Promise<void> => {
 		one.text = await largeTexts.cut(one.parameters);
 	};

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
 import type { ToolResult } from "../../engine/conversation/transcript.ts";
-import { listOf, stringAt } from "../../formats/json-text/value.ts";
+import { listOf, objectsOf, stringAt } from "../../formats/json-text/value.ts";
 import { decodedChars, decodeValues, encodeValues, type ResultState } from "./states.ts";
 
 /** The notes that a request adds. */
@@ -91,7 +91,7 @@ export function readLine(line: string) {
 	return { note, states: decoded, chars };
 }
 
-const stateKinds = ["whole", "cut", "noted", "answered", "masked", "cleared"] as const;
+const stateKinds = ["whole", "cut", "repeat", "noted", "answered", "masked", "cleared"] as const;
 
 function decodeState(value: unknown): ResultState | undefined {
 	if (!isJsonObject(value)) return undefined;
@@ -99,6 +99,10 @@ function decodeState(value: unknown): ResultState | undefined {
 	const known = stateKinds.find((one) => one === kind);
 	if (known === undefined) return undefined;
 	const ref = stringAt(value, "ref");
+	const sources = objectsOf(value.sources).flatMap((one) => {
+		const [key, form] = [stringAt(one, "key"), stringAt(one, "form")];
+		return key === undefined || form === undefined ? [] : [{ key, form, chars: numberOf(one.chars) ?? 0 }];
+	});
 	return {
 		kind: known,
 		since: numberOf(value.since) ?? 0,
@@ -107,6 +111,7 @@ function decodeState(value: unknown): ResultState | undefined {
 		values: decodeValues(value.values),
 		...(cut === undefined ? {} : { cut: decodeValues(cut) }),
 		...(ref === undefined ? {} : { ref }),
+		...(sources.length === 0 ? {} : { sources }),
 	};
 }
 

@@ -9,7 +9,7 @@ import { type Branch, type Histories, resultsOf } from "./histories.ts";
 import { conversationKey, resultKeys } from "./identity.ts";
 import type { Memory } from "./memory.ts";
 import type { removals } from "./reasoning.ts";
-import type { PlacedValue } from "./states.ts";
+import type { LeftOut, PlacedValue } from "./states.ts";
 
 /** The parts that all requests of a proxy or a plugin share. */
 export interface Shared {
@@ -73,8 +73,10 @@ export function openRequest(
 	const at = now();
 	/** Absent: each new result is cut in this thread. */
 	const cutsElsewhere = undefined as CutsElsewhere | undefined;
+	/** By place, the new results whose lines are in view already. */
+	const repeats = undefined as ReadonlyMap<number, LeftOut> | undefined;
 	if (conversation === undefined)
-		return { source, transcript, conversation, at, paired: pairResults(transcript), sent: 0, cutsElsewhere };
+		return { source, transcript, conversation, at, paired: pairResults(transcript), sent: 0, cutsElsewhere, repeats };
 	const branch = histories.continuedBy(conversation, transcript);
 	const remembered = memory.recall(conversation);
 	const { lastCall } = remembered;
@@ -92,6 +94,9 @@ export function openRequest(
 		/** By place, our answers to what the agent asks with this request. */
 		answers: undefined as ReadonlyMap<number, string> | undefined,
 		cutsElsewhere,
+		repeats,
+		/** What its results may repeat. */
+		sentLines: branch?.sentLines,
 		/** Results of earlier requests that this one continues. */
 		sent: branch ? resultsOf(branch) : 0,
 		paired: pairResults(transcript),

@@ -1,4 +1,5 @@
 import { applyPlan } from "../../engine/conversation/apply.ts";
+import { once } from "../../engine/conversation/lists.ts";
 import { noSize, type ReplaceEdit } from "../../engine/conversation/plan.ts";
 import type { Archiving } from "../../engine/conversation/report.ts";
 import { resultText, type Transcript } from "../../engine/conversation/transcript.ts";
@@ -19,7 +20,15 @@ import { archivingOf } from "../../storage/restore/originals.ts";
 import { placeholdersOf, shortenedRef } from "../../storage/restore/recognise.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { Originals } from "./archiving.ts";
-import { charsSent, isGone, type PlacedValue, type ResultState, valueEdits } from "./states.ts";
+import {
+	charsOfState,
+	charsSent,
+	isGone,
+	isShortened,
+	type PlacedValue,
+	type ResultState,
+	valueEdits,
+} from "./states.ts";
 
 export interface Planning {
 	readonly source: ReadConversation;
@@ -67,7 +76,8 @@ export async function readSent(what: Planning) {
 	await pause();
 	const bindsReasoning = !clears && reasoningBinding(model) !== "none";
 	const cacheTime = { seconds: terms.prices.cache_seconds };
-	const seen = keepingLost(readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning }), what);
+	const read = readHistory({ ...common, transcript: shown, meter, cacheTime, bindsReasoning });
+	const seen = holdingRepeats(keepingLost(read, what), what);
 	await pause();
 	const history =
 		shown === transcript || clears
@@ -106,6 +116,30 @@ function keepingLost(history: ReplayHistory, { isDeadEnd, paired, source }: Plan
 	return { ...history, results };
 }
 
+/**
+ * A result that others point to is in use, also if the same call came again. What masking it saves is less by the longest of
+ * what comes back in its place: the others then point to that.
+ */
+function holdingRepeats(history: ReplayHistory, { states, keys, paired }: Planning): ReplayHistory {
+	const charsBack = new Map<string, number>();
+	for (const state of states) {
+		if (isGone(state)) continue;
+		for (const { key, chars } of state?.sources ?? []) charsBack.set(key, Math.max(charsBack.get(key) ?? 0, chars));
+	}
+	if (charsBack.size === 0) return history;
+	const back = keys.map((key, place) => {
+		const chars = charsOfState(states[place], (paired[place] as PairedResult).result);
+		const share = (charsBack.get(key) ?? 0) / Math.max(1, chars);
+		return Math.min(1, share) * (history.results[place]?.tokens ?? 0);
+	});
+	const results = history.results.map((result, place) => {
+		const less = back[place] as number;
+		return less > 0 ? { ...result, saves: Math.max(0, result.saves - less) } : result;
+	});
+	const stale = once(() => history.stale().map((from, place) => ((back[place] as number) > 0 ? undefined : from)));
+	return { ...history, results, stale };
+}
+
 export type SentHistory = Awaited<ReturnType<typeof readSent>>;
 
 /** The references of a result: of its text, and the one that its cut form names. */
@@ -126,7 +160,7 @@ async function windowOf(model: string | undefined, { guard }: Policy): Promise<n
 function transcriptShown({ source, paired, states }: Planning): Transcript {
 	const cuts = paired.flatMap((one, place) => {
 		const state = states[place];
-		const values = state?.kind === "cut" ? state.values : state?.cut;
+		const values = state && isShortened(state) ? state.values : state?.cut;
 		return values ? valueEdits(values, one.result).map((edit) => asEdit(edit, one)) : [];
 	});
 	return cuts.length === 0 ? source.transcript : source.format.read(locateMessages(applyPlan(source.document, cuts)));

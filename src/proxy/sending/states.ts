@@ -3,6 +3,7 @@ import { isJsonObject } from "../../engine/conversation/json.ts";
 import { jsonPointer, type Path } from "../../engine/conversation/paths.ts";
 import type { ReplaceEdit } from "../../engine/conversation/plan.ts";
 import {
+	inFrame,
 	resultCharacters,
 	resultText,
 	type ToolResult,
@@ -12,12 +13,12 @@ import type { PairedResult } from "../../engine/conversation/turns.ts";
 import { clearedText } from "../../engine/masking/placeholder.ts";
 
 /**
- * How a result was last sent: `noted` with a note on results that the provider clears behind it; `cleared` as it was sent before,
+ * How a result was last sent: `repeat` without lines that stand in earlier results; `noted` with a note on results that the provider clears behind it; `cleared` as it was sent before,
  * since the provider takes it out; `answered` with our answer to what the agent asked. The provider's cache and the model's reasoning hang on it, so it stays until a
  * decision changes it, and its values never change.
  */
 export interface ResultState {
-	readonly kind: "whole" | "cut" | "noted" | "answered" | "masked" | "cleared";
+	readonly kind: "whole" | "cut" | "repeat" | "noted" | "answered" | "masked" | "cleared";
 	/** Number of the request with which it began. */
 	readonly since: number;
 	/** Messages of that request. */
@@ -29,11 +30,33 @@ export interface ResultState {
 	readonly cut?: Values | undefined;
 	/** The reference of the original; `undefined` if none is archived. */
 	readonly ref?: string | undefined;
+	/** The results that its lines point to, in the form in which they were sent then. */
+	readonly sources?: readonly RepeatSource[] | undefined;
+}
+
+export interface RepeatSource {
+	/** The key of the result. */
+	readonly key: string;
+	/** `formOf`. */
+	readonly form: string;
+	/** Characters that are left out because of it. */
+	readonly chars: number;
+}
+
+/** What is sent in place of a result whose lines are in view already. */
+export interface LeftOut {
+	readonly text: string;
+	readonly sources: readonly RepeatSource[];
 }
 
 /** Whether the model no longer sees the text of a result. */
 export function isGone(state: Pick<ResultState, "kind"> | undefined): boolean {
 	return state?.kind === "masked" || state?.kind === "cleared";
+}
+
+/** Whether a part of a result is sent in its place. */
+export function isShortened({ kind }: Pick<ResultState, "kind">): boolean {
+	return kind === "cut" || kind === "repeat";
 }
 
 /** The JSON value that is sent at each place. The text of the place is needed for values that were read from a file. */
@@ -51,6 +74,13 @@ export function valuesOf(edits: readonly ReplaceEdit[], result: ToolResult): Val
 		if (place) values.set(place, () => replacement);
 	}
 	return values;
+}
+
+/** The value that puts another text in the place of the only one of a result. */
+export function textValues(result: ToolResult, text: string): Values {
+	const { whole, texts } = result;
+	const value = whole?.only ? whole.write(text) : inFrame(texts[0] as ToolResult["texts"][number], text);
+	return new Map([[whole?.only ? "whole" : "text 0", () => value]]);
 }
 
 export interface PlacedValue {

@@ -54,8 +54,11 @@ const noticeForms = ["notice", "whole", "short", "html"] as const;
 const plainNotices = everyLocale.flatMap(({ notices }) => noticeForms.map((form) => notices[form]));
 const archivedNotices = everyLocale.flatMap(({ archived }) => noticeForms.map((form) => archived.notices[form]));
 
+/** The start of the line in the place of lines that are in view, up to the name of a result. */
+const archivedRepeats = everyLocale.map(({ archived }) => archived.repeat.split("{source}", 1)[0] as string);
+
 /** Finds the notices of texts that were shortened and archived. */
-export const findNotices = noticeFinder(archivedNotices);
+export const findNotices = noticeFinder([...archivedNotices, ...archivedRepeats]);
 
 /** Finds the markers of texts that were cut and archived. */
 export function markersWithReference(policy: Policy): (text: string) => FoundMarker[] {

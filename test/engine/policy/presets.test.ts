@@ -105,6 +105,7 @@ describe("presets", () => {
 			keep_ansi: false,
 			marker_template: null,
 			json_content: false,
+			repeats: false,
 		});
 		expect(wordings(policy).guardMarker).toBe("\n\n... [{omitted_chars} characters truncated] ...\n\n");
 	});
@@ -143,6 +144,7 @@ describe("presets", () => {
 			keep_ansi: false,
 			marker_template: null,
 			json_content: true,
+			repeats: false,
 		});
 		expect(policy.tokens.message_overhead).toBe(4);
 		expect(wordings(policy)).toMatchObject({
@@ -167,6 +169,7 @@ describe("presets", () => {
 		expect(policy.truncate).toEqual({
 			...defaults.truncate,
 			strategy: "auto",
+			repeats: true,
 			max_chars: 16_000,
 			command_chars: 4_000,
 		});
