@@ -35,7 +35,7 @@ export async function startProblem(start: EnteredStart): Promise<string | undefi
 	if (start.kind === "module") return existsSync(start.file) ? undefined : `there is no ${start.file}`;
 	try {
 		if (start.kind === "server") {
-			return await problemOf(spawnServer(start), { input: line(initialize), isDone: isInitialized });
+			return await problemOf(spawnServer(start), { input: line(initialize), isDone: isInitialized, start });
 		}
 		// An event of no tool, to which every hook of ours answers nothing.
 		const child = spawn(start.line, { cwd: homedir(), stdio: ["pipe", "pipe", "ignore"], shell: true });
@@ -60,7 +60,7 @@ export async function toolsOffered(
 	};
 	const input = [initialize, { jsonrpc: "2.0", method: "notifications/initialized" }, listTools].map(line).join("");
 	try {
-		const problem = await problemOf(spawnServer(start), { input, isDone });
+		const problem = await problemOf(spawnServer(start), { input, isDone, start });
 		return problem === undefined ? { tools } : { problem };
 	} catch {
 		return { problem: "it cannot be run" };
@@ -101,15 +101,27 @@ function isInitialized(output: string): boolean {
 	return output.split("\n").some((line) => line.includes('"serverInfo"') && line.endsWith("}"));
 }
 
-/** npx may have to fetch the package first. */
-const longestMs = 30_000;
+/** How long a start may take: a program such as npx fetches the package first, also behind the gateway. */
+function patience(start: OwnStart | undefined): { readonly longestMs: number; readonly advice: string } {
+	const fetching = [start?.command ?? "", ...(start?.args ?? [])]
+		.map((word) => /(?:^|[\\/])(npx|bunx|uvx|pipx)(?:\.cmd|\.exe)?$/.exec(word)?.[1])
+		.find((word) => word !== undefined);
+	if (fetching === undefined) return { longestMs: 30_000, advice: "" };
+	return { longestMs: 120_000, advice: `; ${fetching} may still be fetching the package: start it once in a terminal` };
+}
+
 const mostOutputChars = 1_000_000;
 
 /** Waits until the output of a child is done or, without `isDone`, until it ends with exit code 0. */
 function problemOf(
 	child: ChildProcessByStdio<Writable, Readable, null>,
-	{ input, isDone }: { readonly input: string; readonly isDone?: (output: string) => boolean },
+	{
+		input,
+		isDone,
+		start,
+	}: { readonly input: string; readonly isDone?: (output: string) => boolean; readonly start?: OwnStart },
 ): Promise<string | undefined> {
+	const { longestMs, advice } = patience(start);
 	return new Promise((resolve) => {
 		const end = (problem: string | undefined) => {
 			clearTimeout(late);
@@ -119,7 +131,7 @@ function problemOf(
 			child.kill();
 			child.unref();
 		};
-		const late = setTimeout(() => end(`no answer in ${longestMs / 1_000} s`), longestMs);
+		const late = setTimeout(() => end(`no answer in ${longestMs / 1_000} s${advice}`), longestMs);
 		let output = "";
 		child.stdout.setEncoding("utf8").on("data", (piece: string) => {
 			output = (output + piece).slice(-mostOutputChars);

@@ -4,9 +4,10 @@ import path from "node:path";
 import { structuredPatch } from "diff";
 import { presetNames } from "../engine/policy/names.ts";
 import { PalimpsestError, withoutCredentials } from "../errors.ts";
+import { enteredServers } from "../hosts/gateway-entries.ts";
 import { usualHookChars } from "../hosts/hook-answers.ts";
 import { hookTarget, withHook, withoutHook } from "../hosts/hooks.ts";
-import type { HookHost, PluginHost, ServerHost } from "../hosts/host.ts";
+import type { HookHost, PluginHost, ServerHost, WritableHost } from "../hosts/host.ts";
 import { commandHookHosts, hookHosts, ownPluginHosts, pluginHosts, serverHosts } from "../hosts/hosts.ts";
 import {
 	carryOutChange,
@@ -91,7 +92,7 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 		const left = withoutGateways(text, { host, gateway: gateway ?? true });
 		return gateway === undefined ? removeServer(left, host) : left;
 	};
-	await changeFiles({ name, files, change, dryRun: options.dryRun, done: "uninstalled" });
+	await changeFiles({ name, files, change, dryRun: options.dryRun, done: "uninstalled", serversOf: host });
 }
 
 /** `palimpsest install HOST --gateway [SERVER…]` */
@@ -124,7 +125,8 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 		text === undefined
 			? undefined
 			: withGateways(text, { ...how, file: options.project ? path.relative(process.cwd(), file) : file });
-	if (await changeFiles({ name, files, change, dryRun, done: "installed the gateway" })) say(host.afterwards);
+	if (await changeFiles({ name, files, change, dryRun, done: "installed the gateway", serversOf: host }))
+		say(host.afterwards);
 }
 
 /** `palimpsest install claude-code --statusline`: in the file of its hooks. */
@@ -192,8 +194,10 @@ async function changeFiles(what: {
 	readonly change: (text: string | undefined, file: string) => string | undefined;
 	readonly dryRun: boolean | undefined;
 	readonly done: Done;
+	/** Whose servers the files hold, and by name. */
+	readonly serversOf?: WritableHost;
 }): Promise<boolean> {
-	const { files, dryRun, done } = what;
+	const { files, dryRun, done, serversOf } = what;
 	const planned = await Promise.all(
 		files.map(async (file) => ({ file, change: await planChange(file, (text) => what.change(text, file)) })),
 	);
@@ -201,7 +205,8 @@ async function changeFiles(what: {
 		const { before, after } = change;
 		if (before === after) say(`${file}: nothing to change`);
 		else {
-			show(`${shownName(file)}\n${lineDifference(before, after)}`);
+			const names = serversOf ? serverNames(after ?? before ?? "", serversOf) : [];
+			show(`${shownName(file)}\n${lineDifference({ before, after, names })}`);
 			const withoutUs = done.startsWith("uninstalled") ? (text: string) => withoutOurs(text, what.name) : undefined;
 			const backup = dryRun ? undefined : await carryOutChange(file, { ...change, withoutUs });
 			const kept = backup === undefined ? "" : `; the old file is ${backup}`;
@@ -222,12 +227,25 @@ function withoutOurs(text: string, name: string): string | undefined {
 	return name === "claude-code" ? withoutStatusLine(left) : left;
 }
 
-function lineDifference(before = "", after = ""): string {
+/** The names of a host's servers, which `install --list` shows as well. */
+function serverNames(text: string, host: WritableHost): readonly string[] {
+	return enteredServers(text.replace(/^\uFEFF/, ""), host).map(({ name }) => shownName(name));
+}
+
+function lineDifference({
+	before = "",
+	after = "",
+	names,
+}: {
+	readonly before?: string | undefined;
+	readonly after?: string | undefined;
+	readonly names: readonly string[];
+}): string {
 	// A missing line break at the end of the file, or one of Windows, is not a change that a reader cares about.
 	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
 	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });
 	const shown = hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
-	return withoutWordsOf(before, shown);
+	return withoutWordsOf(before, { lines: shown, names });
 }
 
 const words = /[^\s"'{}[\],:=]+/g;
@@ -240,8 +258,11 @@ const commonWords = new Set(
 );
 
 /** Only the words that are new: those that were there may be keys, and people paste the output of a terminal into reports. */
-function withoutWordsOf(before: string, lines: string): string {
-	const there = new Set(before.match(words));
+function withoutWordsOf(
+	before: string,
+	{ lines, names }: { readonly lines: string; readonly names: readonly string[] },
+): string {
+	const there = new Set(before.match(words)?.filter((word) => !names.includes(word)));
 	const shown = lines.replace(/^(.) (.*)$/gm, (_, mark: string, line: string) => {
 		return `${mark} ${line.replace(words, (word) => (there.has(word) && !commonWords.has(word) ? "…" : word))}`;
 	});

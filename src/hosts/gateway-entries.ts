@@ -81,7 +81,8 @@ function wrapped(text: string, { host, name, start, options }: Wrapping): string
 	const added = [...start.args, "gateway", ...options, ...(list && isMarked ? ["--"] : [])];
 	const raw = text.slice(command.start, command.end);
 	const written = (all: readonly string[]) => all.map((word) => JSON.stringify(word)).join(", ");
-	const comma = list?.items.length === 0 ? "" : ",";
+	const items = list?.items.length ?? 0;
+	const comma = items === 0 ? "" : /^[\r\n]/.test(text.slice((list?.span.start ?? 0) + 1)) ? "," : ", ";
 	const replaced = { ...command, replacement: JSON.stringify(start.command) };
 	if (isInOneList) {
 		const all = [start.command, ...added];
@@ -181,7 +182,7 @@ function behind(
 ): number {
 	const { end } = items[index] as Span;
 	if (items[index + 1] === undefined) return end;
-	const comma = /^\s*,/.exec(text.slice(end));
+	const comma = /^\s*, ?/.exec(text.slice(end));
 	if (!comma) throw refusedEntry(name, "a comment is between its arguments");
 	return end + comma[0].length;
 }

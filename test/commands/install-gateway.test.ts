@@ -36,11 +36,13 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		const installed = await run("install", "claude-desktop", "--gateway");
 		expect(installed.lines.join("\n")).toContain("left web unchanged: it is an address");
 		expect(installed.text).toContain('"env":{"…":"…"}');
+		expect(installed.text).toContain('"small":{"command":');
 		expect(installed.text).not.toContain("secret");
 		const servers = await read();
 		const named = (name: string) => [builtCli, "gateway", "--name", expect.stringMatching(`^${name}@[0-9a-f]{8}$`)];
 		expect(servers.small).toEqual({ ...small, args: [...named("small"), process.execPath, smallServer] });
 		expect(servers.bare).toEqual({ command: process.execPath, args: [...named("bare"), "x"] });
+		expect(await readFile(file, "utf8")).toContain(`"${process.execPath}", "${smallServer}"`);
 		expect((await run("install", "claude-desktop", "--gateway")).lines.join()).toContain("nothing to change");
 		expect((await run("install", "--list")).text).toMatch(/claude-desktop .*behind the gateway: small, bare/);
 		await run("uninstall", "claude-desktop", "--gateway", "bare");
