@@ -5,6 +5,7 @@ import { openArchive } from "palimpsest-mcp";
 import { z } from "zod";
 import { guardedMessages } from "./guarded-messages.js";
 import { description, readFile } from "./read-file.js";
+import "./readable-errors.js";
 
 const archive = await openArchive();
 const options = { model: "gpt-4o", contextWindow: 32_000, archive, policy: { preset: "balanced" } };
@@ -15,7 +16,7 @@ const palimpsest = createMiddleware({
 		handler({ ...request, messages: await guardedMessages(request.messages, options) }),
 });
 const agent = createAgent({
-	model: new ChatOpenAI({ model: "gpt-4o" }),
+	model: new ChatOpenAI({ model: "gpt-4o", maxRetries: 2 }),
 	tools: [tool(readFile, { name: "read_file", description, schema: z.object({ path: z.string() }) })],
 	middleware: [palimpsest],
 });

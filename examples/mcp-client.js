@@ -4,6 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import OpenAI from "openai";
 import { description, parameters, readFile } from "./read-file.js";
+import "./readable-errors.js";
 
 const client = new OpenAI();
 const tools = [{ type: "function", function: { name: "read_file", description, parameters } }];

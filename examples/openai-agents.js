@@ -4,6 +4,7 @@ import OpenAI from "openai";
 import { guard, openArchive } from "palimpsest-mcp";
 import { z } from "zod";
 import { description, readFile } from "./read-file.js";
+import "./readable-errors.js";
 
 const archive = await openArchive();
 const options = { contextWindow: 32_000, archive, policy: { preset: "balanced" } };

@@ -2,6 +2,7 @@
 import OpenAI from "openai";
 import { guard, openArchive } from "palimpsest-mcp";
 import { description, parameters, readFile } from "./read-file.js";
+import "./readable-errors.js";
 
 const client = new OpenAI();
 const archive = await openArchive();

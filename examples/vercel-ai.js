@@ -4,6 +4,7 @@ import { generateText, stepCountIs, tool } from "ai";
 import { guard, openArchive } from "palimpsest-mcp";
 import { z } from "zod";
 import { description, readFile } from "./read-file.js";
+import "./readable-errors.js";
 
 const archive = await openArchive();
 const options = { model: "gpt-4o", contextWindow: 32_000, archive, policy: { preset: "balanced" } };

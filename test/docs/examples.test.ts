@@ -49,8 +49,25 @@ describe.skipIf(!isInstalled)("the examples", () => {
 		expect(texts[1]?.includes("[masked ")).toBe(false);
 	});
 
+	it("say in one line that the model does not answer", async () => {
+		const home = await scratchFolder();
+		const dead = model.origin;
+		await model.close();
+		const env = {
+			...cleanEnvironment(home),
+			XDG_STATE_HOME: home,
+			OPENAI_BASE_URL: `${dead}/v1`,
+			OPENAI_API_KEY: "none",
+			ANTHROPIC_BASE_URL: dead,
+			ANTHROPIC_API_KEY: "none",
+		};
+		const failed = await run(process.execPath, ["langchain.js"], { cwd: folder, env }).catch((error) => error);
+		expect(failed.code).toBe(1);
+		expect(failed.stderr).toMatch(/^The example stopped: .*ECONNREFUSED.*\(the model is asked at http:\/\/127.*\)\n$/);
+	});
+
 	it("are all run here", () => {
-		const others = ["read-file.js", "guarded-messages.js", "link-palimpsest.js"];
+		const others = ["read-file.js", "guarded-messages.js", "readable-errors.js", "link-palimpsest.js"];
 		const files = readdirSync(folder).filter((file) => file.endsWith(".js") && !others.includes(file));
 		expect(files.sort()).toEqual(programs.map((name) => `${name}.js`).sort());
 	});
