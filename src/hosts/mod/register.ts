@@ -51,6 +51,8 @@ export function register(on: On, options: JsonObject): void {
 			PALIMPSEST_ARCHIVE_REDACT: await $.env.get("PALIMPSEST_ARCHIVE_REDACT"),
 			PALIMPSEST_ARCHIVE_REDACT_CREDENTIALS: await $.env.get("PALIMPSEST_ARCHIVE_REDACT_CREDENTIALS"),
 			PALIMPSEST_FIGURES: await $.env.get("PALIMPSEST_FIGURES"),
+			PALIMPSEST_PROXY: await $.env.get("PALIMPSEST_PROXY"),
+			ANTHROPIC_BASE_URL: await $.env.get("ANTHROPIC_BASE_URL"),
 		};
 		const surroundings = { platform, environment, folder: await $.session.root() };
 		const files = policyFilesOf(surroundings);
@@ -133,7 +135,7 @@ export function register(on: On, options: JsonObject): void {
 
 	on("turn.step", async function* ($, e, next) {
 		const result = yield* next(e);
-		if (figures && disk && result.usage) {
+		if (figures && disk && result.usage && state?.kind === "active" && !state.settings.isBehindProxy) {
 			const { agentId } = e;
 			const agents = agentId === undefined ? [] : await $.agent.list().catch(() => []);
 			const agent = agentId && (agents.find(({ id }) => id === agentId)?.type ?? agentId);

@@ -13,6 +13,8 @@ export interface ModSettings extends ArrivalPolicy {
 	readonly archive: string;
 	readonly figuresFolder: string;
 	readonly figures: "all" | "private" | "none";
+	/** Our proxy counts the requests. */
+	readonly isBehindProxy: boolean;
 }
 
 /** `passive`: the mod leaves everything to the hook, because it could not keep a promise of the policy. */
@@ -91,9 +93,13 @@ export function modState(given: {
 		archive: `${place === "" || place === "files" ? `${state}/archive` : place}/${folder}`,
 		figuresFolder: `${state}/figures`,
 		figures: firstOf(["all", "private", "none"] as const, [environment.PALIMPSEST_FIGURES, own.figures]) ?? "all",
+		isBehindProxy: Boolean(environment.PALIMPSEST_PROXY) || usualProxy.test(environment.ANTHROPIC_BASE_URL ?? ""),
 	};
 	return { kind: "active", settings };
 }
+
+/** Of a person who has set it by hand; `launch` sets a variable of ours. */
+const usualProxy = /^http:\/\/(?:127\.0\.0\.1|localhost):8787(?:\/|$)/;
 
 const thrifts = ["low", "medium", "high"] as const;
 

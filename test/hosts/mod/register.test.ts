@@ -273,6 +273,20 @@ describe("figures", () => {
 		]);
 	});
 
+	it.each([{ PALIMPSEST_PROXY: "http://127.0.0.1:40001" }, { ANTHROPIC_BASE_URL: "http://localhost:8787" }])(
+		"leave requests to the proxy that counts them: %j",
+		async (variables) => {
+			const engine = await startEngine({ home, variables });
+			await engine.step({ model: "claude-opus-5-5", input_tokens: 10, output_tokens: 100 });
+			expect(await readdir(home)).toEqual([]);
+			await engine.result(whole);
+			const folder = join(home, ".local/state/palimpsest/figures");
+			await vi.waitUntil(async () => (await readdir(folder).catch(() => [])).length === 1);
+			const [file = ""] = await readdir(folder);
+			expect(await readFile(join(folder, file), "utf8")).not.toContain('"request"');
+		},
+	);
+
 	it("are not kept where the policy keeps none", async () => {
 		const engine = await startEngine({ home, variables: { PALIMPSEST_FIGURES: "none" } });
 		await engine.step({ model: "claude-opus-5-5", input_tokens: 10, output_tokens: 100 });
