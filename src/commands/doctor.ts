@@ -20,6 +20,7 @@ import { readRegularFile } from "../storage/files/access.ts";
 import { version } from "../version.ts";
 import { type EnteredStart, entryStart, startProblem, toolsOffered } from "./entered-starts.ts";
 import { type ArchiveCommandOptions, configSources, printJson, show } from "./input-output.ts";
+import { wayAtWork } from "./own-plugin.ts";
 
 interface Finding {
 	readonly name: string;
@@ -217,7 +218,9 @@ async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
 			return { part, problem, state: problem === undefined ? "installed" : `fails (${problem})` };
 		}),
 	);
-	const ofPlugins = plugins.map((host) => ({ part: `${host} with our plugin`, state: "installed" }));
+	const ofPlugins = await Promise.all(
+		plugins.map(async (host) => ({ part: `${host} with our plugin`, state: await wayAtWork(host) })),
+	);
 	const text = [...found, ...ofPlugins].map(({ part, state }) => `${part}: ${state}`).join(", ");
 	if (found.some((one) => one.unreadable !== undefined))
 		return {

@@ -25,6 +25,7 @@ import { withoutStatusLine, withStatusLine } from "../hosts/status-line.ts";
 import { archivePlace, nameForPrograms } from "../storage/archive/open.ts";
 import { saveAddressOf, say, show, shownName } from "./input-output.ts";
 import { type GatewayOption, withGateways, withoutGateways } from "./install-gateway.ts";
+import { installOwnPlugin, wayAtWork } from "./own-plugin.ts";
 import { checkLocale, listOfNames, refuseUnknown, refuseUsage } from "./usage.ts";
 
 interface InstallOptions {
@@ -38,12 +39,14 @@ interface InstallOptions {
 	readonly list?: boolean;
 	readonly gateway?: GatewayOption;
 	readonly statusline?: boolean;
+	readonly plugin?: boolean;
 }
 
 /** `palimpsest install [HOST]`; without a host, lists the hosts. */
 export async function install(name: string | undefined, options: InstallOptions): Promise<void> {
 	if (name === undefined || options.list) return list(options);
 	if (options.gateway !== undefined) return installGateway(name, options, options.gateway);
+	if (options.plugin) return installOwnPlugin(name, options);
 	if (options.statusline) return changeStatusLine(name, options, { change: withStatusLine, done: "installed" });
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
@@ -275,9 +278,10 @@ async function list(options: InstallOptions): Promise<void> {
 		const own = await bringing(host.name, "server", options);
 		for (const { file, state: found, servers } of await hostStates(host, surroundings(options))) {
 			const state = own && found !== "installed" ? "plugin" : found;
+			const way = state === "plugin" ? `  ${await wayAtWork(host.name)}` : "";
 			const wrapped = servers.filter(({ kind }) => kind === "gateway").map((one) => shownName(one.name));
 			const behind = wrapped.length === 0 ? "" : `  behind the gateway: ${wrapped.join(", ")}`;
-			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}${behind}\n`);
+			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}${behind}${way}\n`);
 		}
 	}
 	for (const { name, file } of onlyPlugins) {

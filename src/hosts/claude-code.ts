@@ -43,6 +43,7 @@ export const claudeCode: Host = {
 		isOn: ({ enabledPlugins }) =>
 			Object.entries(objectOf(enabledPlugins)).some(([name, on]) => isOurPlugin(name) && on === true),
 		brings: ["server", "hook"],
+		modSince: "2.1.287",
 		removedBy: "claude plugin uninstall palimpsest@palimpsest",
 	},
 	launch: {

@@ -124,6 +124,8 @@ export interface OwnPlugin {
 	/** By what that file holds. A host parses nothing itself: a hook loads all of them with every tool call. */
 	readonly isOn: (settings: JsonObject) => boolean;
 	readonly brings: readonly ("server" | "hook")[];
+	/** The first version of the host that loads its module, which then does the work of the hook. */
+	readonly modSince?: string;
 	/** The command that takes it out. */
 	readonly removedBy: string;
 }

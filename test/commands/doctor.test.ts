@@ -95,6 +95,17 @@ describe("palimpsest doctor", () => {
 		},
 	);
 
+	it("says whether Claude Code's mod or its hook is at work, as the list of hosts does", async () => {
+		await write(".claude/settings.json", ownPlugins[0][2]);
+		const found = async () => (await examine(...free)).of("hosts")?.found;
+		const listed = async () => (await runHere(["install"], { folder, environment })).text;
+		expect(await found()).toContain("claude-code with our plugin: installed, its hook at work");
+		expect(await listed()).toMatch(/^claude-code\s+plugin .* its hook at work/m);
+		await write(".local/state/palimpsest/figures/2026-11-29.10a1f8a2.jsonl", "");
+		expect(await found()).toContain("claude-code with our plugin: installed, its mod last at work at 20");
+		expect(await listed()).toMatch(/^claude-code\s+plugin .* its mod last at work/m);
+	});
+
 	it("warns where a host has both the plugin and an entry of ours", async () => {
 		await runHere(["install", "claude-code"], { folder, environment });
 		await write(".claude/settings.json", ownPlugins[0][2]);

@@ -48,6 +48,20 @@ describe("palimpsest install", () => {
 		expect(await readFile(file, "utf8")).toBe(commented);
 	});
 
+	it("--plugin lets Claude Code install the plugin, and says what it would run", async () => {
+		const { text } = await run("install", "claude-code", "--plugin", "--dry-run");
+		const [added = "", installed] = text.split("\n");
+		expect(installed).toBe("claude plugin install palimpsest@palimpsest");
+		const marketplace = /^claude plugin marketplace add (\S+)$/.exec(added)?.[1] ?? "";
+		expect(JSON.parse(await readFile(join(marketplace, ".claude-plugin/marketplace.json"), "utf8")).name).toBe(
+			"palimpsest",
+		);
+		const { code, lines } = await run("install", "claude-code", "--plugin");
+		expect([code, lines.join()]).toEqual([1, expect.stringContaining("Expected the command claude on the PATH")]);
+		expect((await run("install", "codex", "--plugin")).code).toBe(2);
+		expect(await readdir(folder)).toEqual([]);
+	});
+
 	it("never overwrites a backup, and makes none twice", async () => {
 		const file = join(folder, ".mcp.json");
 		const copies = async () => (await readdir(folder)).filter((name) => name.includes("before-palimpsest")).toSorted();

@@ -45,8 +45,8 @@ export async function cutArrival(arrival: Arrival, settings: ModSettings): Promi
 	const input = JSON.stringify(arrival.input ?? {});
 	const ofCall = limitOfCall({ toolName, input, chars: before }, arrivalLimit(settings));
 	if (ofCall === undefined) return undefined;
-	// The program shows 2 kB of what it has saved, so that a longer excerpt has to be worth its room.
-	const limit = saved === undefined ? ofCall : Math.min(ofCall, settings.truncate.command_chars ?? ofCall);
+	// The program would show no more of what it has saved.
+	const limit = saved === undefined ? ofCall : Math.min(ofCall, charsOf(shown));
 	const shares = fairShares(
 		texts.map(({ length }) => length),
 		limit,

@@ -95,6 +95,16 @@ export async function* readFigures({
 	}
 }
 
+/** When a writer with files of its own, as the mod inside Claude Code, last wrote, in ms since 1970; `undefined` if none has. */
+export async function lastOfWriters(folder = figuresFolder()): Promise<number | undefined> {
+	const names = (await dayFiles(folder).catch(() => [])).filter((name) => name !== `${dayOf(name)}.jsonl`);
+	const times = await Promise.all(names.slice(-mostLooked).map((name) => stat(path.join(folder, name))));
+	return times.length === 0 ? undefined : Math.max(...times.map(({ mtimeMs }) => mtimeMs));
+}
+
+/** Of a day with many sessions. */
+const mostLooked = 200;
+
 function refuseUnreadable(name: string): (cause: NodeJS.ErrnoException) => never {
 	return (cause) => {
 		const message = `Cannot read figures in ${name}: ${fileProblem(cause)}.`;
