@@ -37,13 +37,21 @@ function headingOf({ address, pid, program, started, keys }: RunningProxy): stri
 
 function linesOf(status: ProxyStatus): string[] {
 	const { requests, faults, undecided, kept_warm: keptWarm, edited, held_out: heldOut, conversations } = status;
+	const troubles = Object.entries(faults).flatMap(([kind, count]) =>
+		count > 0 ? [`${formatCount(count)} ${kind.replaceAll("_", " ")}`] : [],
+	);
 	const line = (name: string, one: typeof edited) =>
 		`${name}: ${formatCount(one.requests)} requests, tokens sent ${formatCount(one.tokens_sent)}, left out ${formatCount(one.tokens_left_out)}, billed ${billText(one)}`;
 	return [
-		`${formatCount(requests.requests)} requests, ${requests.edited} edited, ${requests.sent_again} sent again in another form${requests.threads > 0 ? `, ${formatCount(requests.threads)} threads passed` : ""}`,
-		`faults: ${Object.entries(faults)
-			.map(([kind, count]) => `${kind.replaceAll("_", " ")} ${count}`)
-			.join(", ")}`,
+		[
+			`${formatCount(requests.requests)} requests`,
+			`${formatCount(requests.edited)} with masked or cut results`,
+			...(requests.sent_again > 0
+				? [`${formatCount(requests.sent_again)} refused and sent again in another form`]
+				: []),
+			...(requests.threads > 0 ? [`${formatCount(requests.threads)} threads passed`] : []),
+			...(troubles.length > 0 ? [`without new decisions by a fault: ${troubles.join(", ")}`] : ["no faults"]),
+		].join(", "),
 		...undecidedText(undecided),
 		...frozenText(status.frozen_conversations),
 		...keptWarmText(keptWarm),

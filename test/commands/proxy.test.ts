@@ -102,7 +102,7 @@ describe("palimpsest proxy", () => {
 		const { requests, undecided } = JSON.parse(status.text);
 		expect([requests.requests, undecided]).toEqual([upstream.received.length, {}]);
 		const words = await runCli(["proxy", "status", "--port", proxy.port], { folder });
-		expect(words.text).toMatch(/^\d+ requests, \d+ edited, 0 sent again in another form\n/);
+		expect(words.text).toMatch(/^\d+ requests, \d+ with masked or cut results, no faults\n/);
 		expect(words.text).not.toContain("without new decisions");
 		proxy.child.kill("SIGTERM");
 		expect(await once(proxy.child, "exit")).toEqual([0, null]);
@@ -249,7 +249,7 @@ describe("palimpsest proxy", () => {
 		expect(await statusOf()).toEqual([second.url]);
 		const { text } = await runCli(["proxy", "status"], { folder });
 		expect(text).toMatch(new RegExp(`^${second.url}/palimpsest/\\?key=[\\w-]+ \\(process ${second.child.pid}, since `));
-		expect(text).toMatch(/^0 requests, 0 edited, /m);
+		expect(text).toMatch(/^0 requests, 0 with masked or cut results, no faults$/m);
 		second.child.kill("SIGTERM");
 		await once(second.child, "exit");
 		const none = await runCli(["proxy", "status"], { folder });

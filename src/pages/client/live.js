@@ -284,7 +284,8 @@ function showBreaks({ breaks }) {
 			inWords(cause),
 			formatCount(tokens),
 			usd === null ? "unknown" : formatDollars(usd),
-			detail || "–",
+			// A terminal has spaces in its numbers; this page writes them in one way.
+			detail.replace(/(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d))/g, ",") || "–",
 			advice ?? "–",
 		],
 	}));
