@@ -13,7 +13,10 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 import { carryOut } from "./carry-out.ts";
 import { copiedIn, readDockerfile, type Stage, wordsOf } from "./read-dockerfile.ts";
 
-const [build, server] = readDockerfile(await readFile(join(packageFolder, "deploy/Dockerfile"), "utf8")) as [Stage, Stage];
+const [build, server] = readDockerfile(await readFile(join(packageFolder, "deploy/Dockerfile"), "utf8")) as [
+	Stage,
+	Stage,
+];
 const token = "a1".repeat(16);
 
 /** Every file under a folder with its size and the time of its last change. */
