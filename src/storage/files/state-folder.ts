@@ -4,7 +4,8 @@ import path from "node:path";
 /** This user's folder for state, by the system's convention (https://specifications.freedesktop.org/basedir-spec/latest/). */
 export function stateFolder(): string {
 	const { platform, env: environment } = process;
-	return path.normalize(stateFolderOf({ platform, environment, homeFolder: homedir() }));
+	const { normalize } = platform === "win32" ? path.win32 : path.posix;
+	return normalize(stateFolderOf({ platform, environment, homeFolder: homedir() }));
 }
 
 /** The same for a process that has to be told where it runs. */
