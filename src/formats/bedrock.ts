@@ -25,6 +25,7 @@ const blockKinds = [
 	"toolUse",
 	"toolResult",
 	"reasoningContent",
+	"reasoning",
 	"cachePoint",
 	"guardContent",
 	"citationsContent",
@@ -69,7 +70,7 @@ function readMessage(message: JsonObject, path: Path): Message {
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
-	const { toolUse, toolResult, reasoningContent, cachePoint } = block;
+	const { toolUse, toolResult, reasoningContent, reasoning, cachePoint } = block;
 	if (isJsonObject(toolUse)) {
 		draft.addCall(idAt(toolUse, "toolUseId"), stringAt(toolUse, "name"), toolUse.input);
 	} else if (isJsonObject(toolResult)) {
@@ -88,6 +89,11 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 			? hiddenTokens(reasoningText.text, reasoningText.signature)
 			: hiddenTokens("", redactedContent);
 		draft.addThinking(path, content, isSigned || redactedContent !== undefined, false, hidden);
+	} else if (isJsonObject(reasoning)) {
+		// The sessions of Strands Agents.
+		const { text, signature, redactedContent } = reasoning;
+		const sealed = signature ?? redactedContent;
+		draft.addThinking(path, text ?? redactedContent, sealed !== undefined, false, hiddenTokens(text, sealed));
 	} else if (!isJsonObject(cachePoint)) {
 		draft.countPart(stringAt(block, "text") ?? block, readBedrockMedia(block, path));
 	}

@@ -30,7 +30,8 @@ import { pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
 import { atif, browserUse, sweAgent } from "./trajectories.ts";
 import { countingUnknown, fitAroundUnknown } from "./unknown-items.ts";
-import { vercelModel, vercelUi } from "./vercel.ts";
+import { vercelModel } from "./vercel-model.ts";
+import { vercelUi } from "./vercel-ui.ts";
 import { vscodeChat } from "./vscode-chat.ts";
 
 /** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */

@@ -292,7 +292,8 @@ function writePydantic({ role, text, instead }: WrittenMessage) {
 
 /**
  * Run items of the OpenAI Agents SDK (`new_items`, `generatedItems` of a run state), which hold an item of the Responses API, and the items
- * of its JavaScript edition, which has `callId` and `function_call_result`.
+ * of its JavaScript edition, which has `callId` and `function_call_result`. A run state has positions and counts of its items, which
+ * `RunState.fromString` checks (0.20), so that they are masked and cut, and none is dropped.
  */
 export const openaiAgents: Format = {
 	name: "openai-agents",
@@ -309,9 +310,11 @@ export const openaiAgents: Format = {
 		}),
 	read({ messages: items, base, document }) {
 		const found = items.map((value, index) => readRunItem(value, [...base, index]));
+		const isRunState = Object.hasOwn(objectOf(document), "$schemaVersion");
+		const messages = joinAnswers(found);
 		return transcriptOf(
 			"openai-agents",
-			joinAnswers(found),
+			isRunState ? messages.map((message) => ({ ...message, stays: true as const })) : messages,
 			readSurroundings(document, ["originalInput", "original_input"]),
 		);
 	},

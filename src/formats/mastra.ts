@@ -12,7 +12,7 @@ import {
 	readTranscript,
 } from "./format.ts";
 import { hasMember, objectOf, stringAt, timeAt } from "./json-text/value.ts";
-import { isPart, readUiMessages } from "./vercel.ts";
+import { isPart, readUiMessages } from "./vercel-ui.ts";
 
 /** Messages as Mastra's storage keeps them: `content` of format 2 has the parts of a UI message of the Vercel AI SDK. */
 export const mastra: Format = {

@@ -31,7 +31,13 @@ import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeA
 import { readInlineMedia, readMedia } from "./media.ts";
 import { MessageDraft, readToolContent } from "./parts.ts";
 
-const roles: Readonly<Record<string, Role>> = { ...rolesWithTool, developer: "system", function: "tool" };
+/** AG-UI has reasoning in messages of their own. */
+const roles: Readonly<Record<string, Role>> = {
+	...rolesWithTool,
+	developer: "system",
+	function: "tool",
+	reasoning: "assistant",
+};
 
 const partTypes = {
 	own: ["image_url", "input_audio", "refusal"],
@@ -123,7 +129,11 @@ function readChatMessage(message: JsonObject, path: Path): Message {
 		const own =
 			idAt(message, "tool_call_id") ?? idAt(message, Object.hasOwn(message, "event.name") ? "id" : "toolCallId");
 		const callId = own ?? ((typeof first === "string" && first) || named);
-		draft.addResult({ callId, ...readToolContent(content, at, readChatMedia) });
+		// AG-UI has the error of a failed tool beside its output.
+		const isError = stringAt(message, "error") ? true : undefined;
+		draft.addResult({ callId, ...readToolContent(content, at, readChatMedia), isError });
+	} else if (message.role === "reasoning") {
+		draft.addThinking(path, content, stringAt(message, "encryptedValue") !== undefined);
 	} else draft.readParts(content, at, readPart);
 	return draft;
 }

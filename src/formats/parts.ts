@@ -280,12 +280,22 @@ export function readPartList(parts: readonly unknown[], path: Path, rules: PartR
 
 function readTypedParts(parts: readonly unknown[], path: Path, readMedia: ReadMedia): ToolContent {
 	return readPartList(parts, path, {
-		textKey: (part) => (part.type === "text" && stringAt(part, "text") !== undefined ? "text" : undefined),
+		// Programs have types of their own for texts, such as `tool_output`.
+		textKey: (part) => {
+			const hasText = typeof part.type === "string" && stringAt(part, "text") !== undefined;
+			return hasText && (part.type === "text" || !hasMoreThanText(part, path, readMedia)) ? "text" : undefined;
+		},
 		readOther(part, at) {
 			if (isLongText(part)) return { ...noContent, texts: [{ path: at, text: part }] };
 			return typeof part === "object" && part !== null ? readJsonTexts(part, at, readMedia) : opaque(part);
 		},
 	});
+}
+
+/** Whether a part has media, or another long value beside its text. */
+function hasMoreThanText(part: JsonObject, path: Path, readMedia: ReadMedia): boolean {
+	const { text: _, ...others } = part;
+	return readMedia(part, path) !== undefined || readJsonTexts(others, path, readMedia).texts.length > 0;
 }
 
 const mcpBlockTypes: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);

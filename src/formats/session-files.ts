@@ -75,7 +75,7 @@ export function outputCopies(search: {
 	return { copies, mediaCopies };
 }
 
-type Copies = Pick<ToolResult, "copies" | "mediaCopies">;
+export type Copies = Pick<ToolResult, "copies" | "mediaCopies">;
 
 /** The copies of a result that a session keeps in several places. */
 export function joinCopies(found: readonly Copies[]): Copies {

@@ -1,6 +1,6 @@
 import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import type { Path } from "../engine/conversation/paths.ts";
+import { type Path, valueAt } from "../engine/conversation/paths.ts";
 import type { Message, TextNode } from "../engine/conversation/transcript.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
@@ -110,13 +110,22 @@ function readContent(parts: unknown, path: Path): ToolContent {
 		const media = found.length === 0 && isJsonObject(part) ? readInlineMedia(part, at) : undefined;
 		return found.length > 0 ? [] : [{ part, media }];
 	});
-	const write = (text: string) => [{ ...objectOf(list[0]), value: text }];
+	const write = (text: string) => [writeValue(objectOf(list[0]), text)];
 	return {
 		texts,
 		whole: others.length === 0 && texts.length > 0 ? { path, write } : undefined,
 		media: others.flatMap(({ media }) => media ?? []),
 		counted: others.flatMap(({ part, media }) => (media ? [] : opaque(part).counted)),
 	};
+}
+
+/** VS Code reads the value of a part with a tree (`$mid` 23) as a tree. */
+function writeValue(part: JsonObject, text: string): JsonObject {
+	const { node } = objectOf(part.value);
+	if (!isJsonObject(node)) return { ...part, value: text };
+	const [first] = leavesOf(part.value, []);
+	const leaf = objectOf(first && valueAt(part.value, first.path.slice(0, -1)));
+	return { ...part, value: { ...objectOf(part.value), node: { ...node, children: [{ ...leaf, text }] } } };
 }
 
 /** Trees are searched to this depth. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { bedrockConverse } from "../../src/formats/bedrock.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -59,6 +60,14 @@ describe("AWS Bedrock Converse", () => {
 			[1, false],
 			[2, true],
 		]);
+	});
+
+	it("reads the reasoning of a session of Strands Agents", () => {
+		const thought = { reasoning: { text: "Hm.", signature: "c2lnbmF0dXJl" } };
+		const data = { messages: [{ role: "assistant", content: [thought, { text: "Hi." }] }] };
+		const { format, transcript } = readConversation({ scope: "agent", schemaVersion: "1.0", data });
+		expect(format).toBe(bedrockConverse);
+		expect(transcript.messages[0]).toMatchObject({ counted: ["Hm.", "Hi."], thinking: [{ text: "Hm.", bound: true }] });
 	});
 
 	it("cache points cost nothing; media are estimated without counting their bytes", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { openaiAgents } from "../../src/formats/frameworks.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -69,6 +70,17 @@ describe("OpenAI Agents SDK", () => {
 		expect(error).toBeUndefined();
 		expect(report.masked_tool_results).toBe(2);
 		for (const id of ["a", "b"]) expect(JSON.stringify(conversation)).not.toContain(JSON.stringify(outputOf(id)));
+	});
+
+	it("drops nothing from a run state, whose positions its SDK checks, and drops from run items", async () => {
+		const state = { $schemaVersion: "1.22", originalInput: "Look.", generatedItems: wrapped, currentTurn: 3 };
+		const policy = policyOf({ preset: "context-guard", guard: { ladder: ["drop"], reserve_tokens: 0 } });
+		const dropped = async (conversation: unknown) => {
+			const { report } = await guardConversation({ conversation, policy, contextWindow: 60 });
+			return report.dropped_messages;
+		};
+		expect(await dropped(state)).toBe(0);
+		expect(await dropped(wrapped)).toBeGreaterThan(0);
 	});
 
 	it("leaves the items of the Responses API to that format", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
 import { mastra } from "../../src/formats/mastra.ts";
+import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { thereAndBack } from "../support/there-and-back.ts";
@@ -85,5 +86,43 @@ describe("messages of Mastra's storage", () => {
 		expect(readConversation(parsed).format).toBe(mastra);
 		const quoting = [{ role: "user", content: rows[0]?.content }];
 		expect(readConversation(quoting).transcript.messages).toHaveLength(1);
+	});
+
+	describe("what a tool's `toModelOutput` made of its result", () => {
+		const png = pngOf(800, 600, 3_000);
+		const shot = { ...invocation("shot"), result: { text: outputOf("shot"), image: png } };
+		const written = (modelOutput: object) => [
+			stored("user", [{ type: "text", text: "Look." }]),
+			stored(
+				"assistant",
+				[
+					{ type: "tool-invocation", toolInvocation: shot, providerMetadata: { mastra: { modelOutput } } },
+					{ type: "step-start" },
+					part("b"),
+				],
+				{ toolInvocations: [shot, invocation("b")] },
+			),
+		];
+		const policy = policyOf({ media: "mask", mask: { window_turns: 1 } });
+
+		it("is sent: it is masked with the result and every copy of it", async () => {
+			const messages = written({ type: "text", value: outputOf("shot") });
+			const [result] = readConversation(messages).transcript.messages[1]?.results ?? [];
+			expect(result?.texts.map(({ text }) => text)).toEqual([outputOf("shot")]);
+			const text = JSON.stringify(messages, null, 2);
+			const { masked, restored } = await thereAndBack(text, policy);
+			expect(masked).not.toContain(JSON.stringify(outputOf("shot")).slice(1, -1));
+			expect(restored).toBe(text);
+		});
+
+		it("has its images masked, with those of the result", async () => {
+			const value = [
+				{ type: "text", text: outputOf("shot") },
+				{ type: "media", mediaType: "image/png", data: png },
+			];
+			const text = JSON.stringify(written({ type: "content", value }), null, 2);
+			const { masked } = await thereAndBack(text, policy);
+			expect(masked).not.toContain(png);
+		});
 	});
 });

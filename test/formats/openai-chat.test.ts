@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { groupMessages, pairResults } from "../../src/engine/conversation/turns.ts";
 import { readConversation } from "../../src/formats/detect.ts";
+import { openaiChat } from "../../src/formats/openai-chat.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { pdfOf, pngOf, wavOf } from "../support/media-samples.ts";
@@ -212,5 +213,25 @@ describe("media in Chat Completions", () => {
 		const again = await maskConversation({ conversation: outcome.conversation, policy });
 		expect(again.conversation).toBe(outcome.conversation);
 		expect(again.report.kept.already_masked).toBe(1);
+	});
+});
+
+describe("messages of AG-UI", () => {
+	const call = { id: "c", type: "function", function: { name: "build", arguments: "{}" } };
+	const messages = [
+		{ id: "u", role: "user", content: "Build." },
+		{ id: "r", role: "reasoning", content: "Hm.", encryptedValue: "c2ln" },
+		{ id: "a", role: "assistant", toolCalls: [call] },
+		{ id: "t", role: "tool", toolCallId: "c", content: outputOf("c"), error: "exit status 2" },
+	];
+
+	it("have the error of a failed tool, and reasoning in messages of their own", () => {
+		const { format, transcript } = readConversation(messages);
+		expect(format).toBe(openaiChat);
+		expect(transcript.messages[3]?.results).toMatchObject([{ callId: "c", isError: true }]);
+		expect(transcript.messages[1]).toMatchObject({
+			role: "assistant",
+			thinking: [{ path: [1], text: "Hm.", bound: true }],
+		});
 	});
 });

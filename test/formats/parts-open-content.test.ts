@@ -81,17 +81,6 @@ const jsonFormats = {
 			]),
 		inPlace: (text: unknown) => ({ type: "json", value: text }),
 	},
-	"vercel-ui": {
-		write: (turns: Turns) =>
-			turns.flatMap(([toolCallId, output]) => [
-				{ role: "user", parts: [{ type: "text", text: `Step ${toolCallId}` }] },
-				{
-					role: "assistant",
-					parts: [{ type: "tool-run", toolCallId, state: "output-available", input: {}, output }],
-				},
-			]),
-		inPlace: (output: unknown) => ({ state: "output-available", input: {}, output }),
-	},
 	"bedrock-converse": {
 		write: (turns: Turns) =>
 			turns.flatMap(([toolUseId, json]) => [

@@ -14,6 +14,12 @@ export const textPartShapes: readonly ContentShape[] = [
 		texts: [outputOf("one"), outputOf("two")],
 		masked: (text) => [{ ...parts[0], text }],
 	},
+	{
+		title: "a part of a type of its own with a text",
+		content: [{ type: "tool_output", text: outputOf("one") }],
+		texts: [outputOf("one")],
+		masked: (text) => [{ type: "tool_output", text }],
+	},
 	{ title: "null", content: null, texts: [] },
 	{ title: "nothing", content: undefined, texts: [] },
 	{ title: "an empty list", content: [], texts: [] },

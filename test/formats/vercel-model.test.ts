@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { groupMessages, pairResults } from "../../src/engine/conversation/turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
-import { vercelModel } from "../../src/formats/vercel.ts";
+import { vercelModel } from "../../src/formats/vercel-model.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,13 +1,15 @@
-import { convertToModelMessages, safeValidateUIMessages, type UIMessage } from "ai";
+import { convertToModelMessages, tool as defineTool, safeValidateUIMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { pairResults, toolTurns } from "../../src/engine/conversation/turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/detect.ts";
-import { vercelUi } from "../../src/formats/vercel.ts";
+import { vercelUi } from "../../src/formats/vercel-ui.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
+import { thereAndBack } from "../support/there-and-back.ts";
 
 const masking = policyOf({ mask: { window_turns: 1 } });
 const dropping = policyOf({ preset: "context-guard", guard: { ladder: ["drop"], reserve_tokens: 0 } });
@@ -250,6 +252,46 @@ describe("Vercel AI SDK UI messages of v4", () => {
 		const { messages } = read(...conversation);
 		expect(messages[0]?.mediaTokens).toBeGreaterThan(200);
 		expect(messages[1]?.thinking).toEqual([{ path: [1, "parts", 0], text: "Hm.", bound: true }]);
+	});
+});
+
+describe("Vercel AI SDK UI messages: objects that tools return", () => {
+	const outputSchema = z.object({ path: z.string(), text: z.string(), rows: z.array(z.object({ line: z.string() })) });
+	const ls = defineTool({
+		inputSchema: z.object({ path: z.string() }),
+		outputSchema,
+		execute: ({ path }) => ({ path, text: "", rows: [] }),
+		toModelOutput: ({ output }) => ({ type: "text", value: `${output.path}: ${output.text.trim()}` }),
+	});
+	const output = (id: string) => ({
+		path: "a.txt",
+		text: outputOf(id),
+		rows: outputOf(id)
+			.split("\n")
+			.map((line) => ({ line: `${line}, and more of it` })),
+	});
+	const messages = [
+		user,
+		assistant(start, tool("a", { output: output("a") }), start, tool("b", { output: output("b") })),
+	];
+
+	it("keep their members when they are masked, so that the SDK accepts and sends them, and come back to the byte", async () => {
+		const text = JSON.stringify(messages, null, 1);
+		const { masked, restored, outcome } = await thereAndBack(text, masking);
+		expect(outcome.report.masked_tool_results).toBe(1);
+		expect(masked).not.toContain("a line 7");
+		const valid = await safeValidateUIMessages({ messages: JSON.parse(masked), tools: { ls } as never });
+		if (!valid.success) throw valid.error;
+		const sent = await convertToModelMessages(valid.data, { tools: { ls } });
+		expect(JSON.stringify(sent)).toMatch(/"value":"a\.txt: \[Observation masquée/);
+		expect(restored).toBe(text);
+	});
+
+	it("stay as they are if no text could stand in them", async () => {
+		const numbers = [user, assistant(start, tool("a", { output: { sizes: [...outputOf("a")].map((_, at) => at) } }))];
+		const conversation = [...numbers, ...messages];
+		const { report } = await maskConversation({ conversation, policy: masking });
+		expect(report).toMatchObject({ masked_tool_results: 1, kept: { not_text: 1 } });
 	});
 });
 

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { mcpSampling } from "../../src/formats/anthropic.ts";
 import { locateMessages } from "../../src/formats/detect.ts";
-import { vercelModel, vercelUi } from "../../src/formats/vercel.ts";
+import { vercelModel } from "../../src/formats/vercel-model.ts";
+import { vercelUi } from "../../src/formats/vercel-ui.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
 describe.skipIf(!hasRealData)("real conversations: formats without real data", () => {

@@ -33,6 +33,8 @@ export interface WholeContent {
 	readonly only?: true;
 	/** Set if the content is not only text: its JSON is taken out. `rest` is what the texts of the result do not hold. */
 	readonly json?: { readonly value: unknown; readonly rest: readonly string[] };
+	/** JSON that stays around the text, and is counted with it: its program checks the members of the content. */
+	readonly around?: () => string;
 }
 
 export interface MediaNode {
@@ -121,6 +123,8 @@ export interface Message {
 	readonly links?: readonly BlockLink[];
 	/** False if a session keeps the compacted message. It costs nothing and is never dropped; its results stay masked. */
 	readonly sent?: boolean;
+	/** Set where the document counts its messages, so that its program refuses it when one is gone. */
+	readonly stays?: true;
 	/** In ms since 1970, if the record has it. An answer has the time at which it began, if that is known. */
 	readonly time?: number;
 	/** When the results in it were complete, if a format has calls and results in one message. */

@@ -41,8 +41,8 @@ export interface MessageGroup {
  * Whether a message may be dropped or summarised: system messages stay, and so does what no format knows, since other
  * messages may need it.
  */
-export function mayLeave({ role, sent }: Message): boolean {
-	return role !== "system" && role !== "other" && sent !== false;
+export function mayLeave({ role, sent, stays }: Message): boolean {
+	return role !== "system" && role !== "other" && sent !== false && !stays;
 }
 
 /** Ordered by their first message. A message with a result without id joins the nearest earlier one with calls. */

@@ -1,5 +1,5 @@
 import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../conversation/measure.ts";
-import type { ReplaceEdit, TakenOut } from "../conversation/plan.ts";
+import { addSizes, noSize, type ReplaceEdit, type TakenOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import {
 	inFrame,
@@ -83,7 +83,8 @@ function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskRes
 	if (values.digest && countTokens(placeholder) >= before.tokens) {
 		placeholder = writePlaceholder(wording, { ...values, digest: undefined });
 	}
-	const after = sizeOf(placeholder, countTokens);
+	const around = whole.around ? sizeOf(whole.around(), countTokens) : noSize;
+	const after = addSizes(sizeOf(placeholder, countTokens), around);
 	if (after.tokens >= before.tokens) return [];
 	const replacement = whole.write(placeholder);
 	const edit = editsOf(paired, "mask")({ path: whole.path, replacement, before, after, takenOut });

@@ -1,4 +1,4 @@
-import { vercelModel } from "../../../src/formats/vercel.ts";
+import { vercelModel } from "../../../src/formats/vercel-model.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

@@ -1,4 +1,4 @@
-import { vercelUi } from "../../../src/formats/vercel.ts";
+import { vercelUi } from "../../../src/formats/vercel-ui.ts";
 import type { Entry, JsonMessage, ScriptResult } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

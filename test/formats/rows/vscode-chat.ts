@@ -4,7 +4,7 @@ import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 
 const image = { $mid: 24, mimeType: "image/png", data: "AAAA" };
-const leaf = (text: string) => ({ type: 2, text, lineBreakBefore: false });
+const leaf = (text: unknown) => ({ type: 2, text, lineBreakBefore: false });
 const tree = {
 	$mid: 23,
 	value: { node: { type: 1, children: [leaf(outputOf("one")), { type: 1, children: [leaf(outputOf("two"))] }] } },
@@ -59,7 +59,8 @@ export const row: FormatRow = {
 			title: "a tree of nodes",
 			content: [tree],
 			texts: [outputOf("one"), outputOf("two")],
-			masked: (text) => text,
+			// VS Code reads the value of this part as a tree.
+			masked: (text) => [{ ...tree, value: { node: { type: 1, children: [leaf(text)] } } }],
 		},
 		{ title: "null", content: null, texts: [] },
 		{ title: "an empty list", content: [], texts: [] },

@@ -1,33 +1,28 @@
-import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
-import type { MediaNode, Message, TextNode } from "../engine/conversation/transcript.ts";
+import type { MediaNode, Message, ToolResult } from "../engine/conversation/transcript.ts";
 import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { linkCaller, linkTo } from "./block-links.ts";
 import {
 	contentPart,
 	type Format,
-	idOfText,
-	keptFields,
 	plainMessage,
-	plainRoles,
 	probeMessages,
 	probeParts,
 	readTranscript,
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
-import { hasMember, idAt, listOf, memberAt, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
+import { hasMember, idAt, memberAt, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
-	added,
 	hiddenTokens,
 	isMcpFailure,
 	MessageDraft,
 	noContent,
-	opaque,
 	readJsonContent,
 	readOpenContent,
+	type ToolContent,
 } from "./parts.ts";
 
 const partTypes = {
@@ -95,16 +90,23 @@ function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string
 /** Types of outputs since v5. */
 const outputTypes = new Set(["text", "json", "content", "error-text", "error-json", "execution-denied"]);
 
+export function isOutput({ type }: JsonObject): boolean {
+	return typeof type === "string" && outputTypes.has(type);
+}
+
+export function readGivenOutput({ type, value }: JsonObject, path: Path): ToolContent & Pick<ToolResult, "isError"> {
+	// A text of another type may also be an error.
+	const isError = String(type).startsWith("error-") || isMcpFailure(value) || undefined;
+	const read = type === "content" ? readOpenContent : readJsonContent;
+	const content = read(value, [...path, "value"], type === "content" ? readVercelMedia : readInlineMedia);
+	return { ...content, isError };
+}
+
 function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const callId = idAt(part, "toolCallId");
-	const { output } = part;
-	if (isJsonObject(output) && typeof output.type === "string" && outputTypes.has(output.type)) {
-		const readMediaPart = output.type === "content" ? readVercelMedia : readInlineMedia;
-		// A text of another type may also be an error.
-		const isError = output.type.startsWith("error-") || isMcpFailure(output.value) || undefined;
-		const read = output.type === "content" ? readOpenContent : readJsonContent;
-		const content = read(output.value, [...path, "output", "value"], readMediaPart);
-		draft.addResult({ callId, ...content, isError });
+	const output = objectOf(part.output);
+	if (isOutput(output)) {
+		draft.addResult({ callId, ...readGivenOutput(output, [...path, "output"]) });
 		draft.count(stringAt(output, "reason"));
 		return;
 	}
@@ -122,7 +124,7 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 }
 
 /** Reads a part that is neither a call nor a result, also for UI messages. */
-function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void {
+export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	if (part.type === "text") {
 		draft.count(part.text);
 		addSignature(part, path, draft);
@@ -141,7 +143,7 @@ function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void
 const bindingKeys = ["signature", "thoughtSignature", "redactedData"];
 
 /** Adds the signature that binds a call or a text of Gemini to the messages before it. */
-function addSignature(part: JsonObject, path: Path, draft: MessageDraft): void {
+export function addSignature(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const isSigned = providerData(part).some((data) => stringAt(data, "thoughtSignature") !== undefined);
 	if (isSigned) draft.addSignature(path);
 }
@@ -215,167 +217,4 @@ function readGivenCall(call: JsonObject): Omit<GivenCall, "endsAnswer"> | undefi
 	const value = memberAt(call, "input", "args");
 	const input: CallInput = call.invalid === true ? { kind: "broken" } : { kind: "parsed_partly", value };
 	return { id: idAt(call, "toolCallId"), name: idAt(call, "toolName"), input };
-}
-
-/** UI messages since v4. Each step of an assistant message, from one `step-start` to the next, is read as a message. */
-export const vercelUi: Format = {
-	name: "vercel-ui",
-	title: "Vercel AI SDK UIMessage",
-	looksFor: "Vercel AI SDK UIMessage (`role` and `parts` with a `type` each)",
-	probe: ({ messages }) => probeMessages(messages, "`parts` with a `type` each, or `toolInvocations`", probeUi),
-	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readUiMessages),
-	write: { message: writeMessage, part: { ...contentPart, lists: [["parts"]] }, appends: true },
-};
-
-function probeUi({ parts, content, toolInvocations, tool_calls: calls }: JsonObject, role: string) {
-	if (role === "model") return "`role` system, user or assistant";
-	if (parts === undefined) {
-		// Before v5 the parts could be left out.
-		if (content !== undefined && typeof content !== "string") return "`parts`, or `content` as a string";
-		if (role === "tool" || Array.isArray(calls)) return "calls and results in `parts`";
-		return listOf(toolInvocations).length > 0;
-	}
-	if (!Array.isArray(parts)) return "`parts` as a list";
-	return parts.every(isPart) ? parts.length > 0 : "`parts` with a `type` each";
-}
-
-/** OpenTelemetry has parts too: calls of other types, and texts in `content`. */
-export const isPart = (part: unknown) =>
-	isJsonObject(part) &&
-	typeof part.type === "string" &&
-	!/^(?:server_)?tool_call/.test(part.type) &&
-	!(part.type === "text" && !hasMember(part, "text"));
-
-/** The message, or the messages of its steps, with the paths of their parts. */
-export function readUiMessages(message: JsonObject, path: Path): Message[] {
-	const role = roleOf(message, plainRoles);
-	// v4 has calls here, or copies of the calls in the parts.
-	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>
-		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
-	);
-	const { parts } = message;
-	const partsPath = [...path, "parts"];
-	if (Array.isArray(parts) && role === "assistant") {
-		const steps = splitIntoSteps(parts).flatMap((indexes) => {
-			const draft = new MessageDraft(role);
-			return readStep(parts, indexes, partsPath, invocations, draft) ? [draft] : [];
-		});
-		return steps.length === 1 ? steps.map((step) => ({ ...step, paths: [path] })) : steps;
-	}
-	const draft = new MessageDraft(role);
-	if (Array.isArray(parts)) readStep(parts, parts.keys(), partsPath, invocations, draft);
-	else {
-		draft.count(stringAt(message, "reasoning"), message.content);
-		for (const { tool, path: at } of invocations) readTool(tool, stringAt(tool, "toolName"), at, draft);
-	}
-	// v4 has files next to the user's text.
-	for (const one of objectsOf(message.experimental_attachments)) {
-		const mediaType = stringAt(one, "contentType");
-		draft.mediaTokens += readMedia({ path, provider: "any", mediaType, data: one.url }).tokens;
-	}
-	return [{ ...draft, paths: [path] }];
-}
-
-type Invocation = { readonly tool: JsonObject; readonly path: Path };
-
-/** The indexes of the parts of each step. Parts before the first `step-start` are a step. */
-function splitIntoSteps(parts: readonly unknown[]): number[][] {
-	const steps: number[][] = [];
-	parts.forEach((part, index) => {
-		const current = steps.at(-1);
-		if (current === undefined || (isJsonObject(part) && part.type === "step-start")) steps.push([index]);
-		else current.push(index);
-	});
-	return steps;
-}
-
-/** Reads a step and returns whether any part of it is sent. Removes the copies of its calls from `copies`. */
-function readStep(
-	parts: readonly unknown[],
-	indexes: Iterable<number>,
-	path: Path,
-	copies: Invocation[],
-	draft: MessageDraft,
-): boolean {
-	const sent: unknown[] = [];
-	for (const index of indexes) {
-		const part = parts[index];
-		const at = [...path, index];
-		draft.paths.push(at);
-		if (!isJsonObject(part) || isForTheScreen(part)) continue;
-		sent.push(part.type);
-		readPart(part, at, copies, draft);
-	}
-	// Without its reasoning, such a step would be empty.
-	const onlyThinks = sent.every((type) => type === "reasoning");
-	if (onlyThinks) draft.thinking = draft.thinking.map((block) => ({ ...block, fixed: true as const }));
-	return sent.length > 0;
-}
-
-function isForTheScreen(part: JsonObject): boolean {
-	const type = stringAt(part, "type") ?? "";
-	return type === "step-start" || type.startsWith("source") || type.startsWith("data-");
-}
-
-function readPart(part: JsonObject, path: Path, copies: Invocation[], draft: MessageDraft): void {
-	const type = stringAt(part, "type") ?? "";
-	if (type === "tool-invocation" && isJsonObject(part.toolInvocation)) {
-		const tool = part.toolInvocation;
-		const id = idAt(tool, "toolCallId");
-		const position = copies.findIndex((copy) => id !== undefined && idAt(copy.tool, "toolCallId") === id);
-		const [copy] = position === -1 ? [] : copies.splice(position, 1);
-		// The copy is dropped with the part.
-		if (copy) draft.paths.push(copy.path);
-		const text = copy && stringAt(copy.tool, "result");
-		const texts = copy && text !== undefined ? [{ path: [...copy.path, "result"], text }] : [];
-		readTool(tool, stringAt(tool, "toolName"), [...path, "toolInvocation"], draft, texts);
-	} else if (type === "dynamic-tool" || type.startsWith("tool-")) {
-		readTool(part, type === "dynamic-tool" ? stringAt(part, "toolName") : type.slice("tool-".length), path, draft);
-	} else readVercelPart(part, path, draft);
-}
-
-/** The key of the result in each state that has one. */
-const resultKeys: Readonly<Record<string, string>> = {
-	"output-available": "output",
-	"output-error": "errorText",
-	result: "result",
-};
-
-/** Reads a call with its result: `input` and `output` or `errorText` (v5 and later), or `args` and `result` (v4). */
-function readTool(
-	tool: JsonObject,
-	name: string | undefined,
-	path: Path,
-	draft: MessageDraft,
-	copies: readonly TextNode[] = [],
-): void {
-	const callId = idAt(tool, "toolCallId");
-	const state = stringAt(tool, "state") ?? "";
-	addSignature(tool, path, draft);
-	linkCaller(tool, draft);
-	// A call with incomplete arguments is not sent.
-	const isUnfinished = state === "input-streaming" || state === "partial-call";
-	if (isUnfinished) draft.calls = added(draft.calls, { id: callId, name: name || undefined });
-	else draft.addCall(callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
-	const key = Object.hasOwn(resultKeys, state) ? resultKeys[state] : undefined;
-	if (key !== undefined) {
-		const content = readJsonContent(tool[key], [...path, key], readInlineMedia);
-		const isError = key === "errorText" || isMcpFailure(tool[key]) || undefined;
-		draft.addResult({ callId, ...content, copies, isError });
-	} else if (state === "output-denied") {
-		const reason = isJsonObject(tool.approval) ? stringAt(tool.approval, "reason") : undefined;
-		draft.addResult({ callId, ...(reason === undefined ? noContent : opaque(reason)) });
-	}
-}
-
-/** v4 also requires the text as `content`, and keeps the time of a message. */
-function writeMessage({ role, text, instead }: WrittenMessage) {
-	const isOld = isJsonObject(instead) && stringAt(instead, "content") !== undefined;
-	return {
-		id: idOfText(`${role}\n${text}`),
-		...keptFields(instead, ["id"]),
-		...(isOld ? { ...keptFields(instead, ["createdAt"]), content: text } : {}),
-		role,
-		parts: [{ type: "text", text }],
-	};
 }
