@@ -33,12 +33,14 @@ import { countingUnknown, fitAroundUnknown } from "./unknown-items.ts";
 import { vercelModel } from "./vercel-model.ts";
 import { vercelUi } from "./vercel-ui.ts";
 import { vscodeChat } from "./vscode-chat.ts";
+import { adk, convexAgent, droid } from "./wrapped.ts";
 
 /** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */
 export const formats: readonly Format[] = [
 	claudeCode,
 	qwenCode,
 	codexRollout,
+	droid,
 	pi,
 	opencode,
 	kimiContext,
@@ -53,6 +55,8 @@ export const formats: readonly Format[] = [
 	sweAgent,
 	atif,
 	goose,
+	adk,
+	convexAgent,
 	amp,
 	pydanticAi,
 	openaiAgents,

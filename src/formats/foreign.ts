@@ -16,9 +16,9 @@ const shapes: readonly { readonly title: string; readonly isShape: (values: Valu
 			values.some(isDroidRecord) && values.some(({ type, version }) => type === "session" && version !== undefined),
 	},
 	{
-		title: "a session of Factory Droid",
+		title: "a compacted session of Factory Droid",
 		isShape: (values) =>
-			values.some(isDroidRecord) && values.some(({ type }) => type === "session_start" || type === "message"),
+			values.some(({ type }) => type === "session_start") && values.some(({ type }) => type === "compaction_state"),
 	},
 	{
 		title: "a stream of the Cursor CLI",

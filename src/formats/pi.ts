@@ -44,10 +44,12 @@ function probe(record: unknown) {
 	const { message } = record;
 	const isMessage = isJsonObject(message) && stringAt(message, "role") !== undefined;
 	if (!isMessage) return "`message` with a `role` in a record of this type";
-	// Goose's events also hold messages.
-	const isForeign = objectsOf(message.content).some(({ type }) => type === "toolRequest" || type === "toolResponse");
+	// Events of Goose and records of Droid also hold messages.
+	const isForeign = objectsOf(message.content).some(({ type }) => foreignParts.has(type));
 	return isForeign ? "calls and results of pi" : true;
 }
+
+const foreignParts: ReadonlySet<unknown> = new Set(["toolRequest", "toolResponse", "tool_use", "tool_result"]);
 
 /** The branch that ends in the last record. Records that a compaction did not keep, or that a `context_edit` removes, are not sent. */
 function readSession({ messages: records, base }: LocatedMessages): Transcript {
