@@ -149,7 +149,18 @@ function conversationsIn(document: unknown): readonly HeldConversation[] {
 }
 
 /** Keys under which programs keep lists of records, which need no `role`. */
-const listKeys = ["events", "history", "trajectory", "steps", "requests", "data", "items", "new_items", "newItems"];
+const listKeys = [
+	"events",
+	"loglines",
+	"history",
+	"trajectory",
+	"steps",
+	"requests",
+	"data",
+	"items",
+	"new_items",
+	"newItems",
+];
 
 /** Objects are searched to this depth. */
 const deepestBody = 3;

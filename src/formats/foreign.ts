@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
+import { hasMember, listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 
 /** The name of a shape that resembles a format and is none; otherwise `undefined`. */
 export function foreignShape(messages: readonly unknown[]): string | undefined {
@@ -29,6 +29,45 @@ const shapes: readonly { readonly title: string; readonly isShape: (values: Valu
 		isShape: (values) => values.some(({ parts }) => isCrushParts(parts)),
 	},
 	{
+		title: "a stream of Factory Droid",
+		isShape: (values) =>
+			values.some((value) => value.type === "tool_call" && stringAt(value, "toolName") !== undefined),
+	},
+	{
+		title: "messages of LlamaIndex",
+		isShape: (values) => values.some(({ options }) => hasMember(objectOf(options), "toolCall", "toolResult")),
+	},
+	{
+		title: "messages of Microsoft's Agent Framework",
+		isShape: (values) => values.some(({ contents }) => objectsOf(contents).some(isFrameworkContent)),
+	},
+	{
+		title: "a wire file of Kimi Code",
+		isShape: (values) => values.some(({ type }) => type === "context.append_message"),
+	},
+	{
+		title: "a session of Antigravity CLI",
+		isShape: (values) =>
+			values.some(
+				({ step_index: step, source, type }) =>
+					typeof step === "number" && source === "MODEL" && typeof type === "string",
+			),
+	},
+	{
+		title: "messages of Genkit",
+		isShape: (values) =>
+			values.some(({ content }) =>
+				objectsOf(content).some(
+					(part) => part.type === undefined && [part.toolRequest, part.toolResponse].some(isJsonObject),
+				),
+			),
+	},
+	{
+		title: "results of Inngest AgentKit",
+		isShape: (values) =>
+			values.some((value) => stringAt(value, "agentName") !== undefined && Array.isArray(value.toolCalls)),
+	},
+	{
 		title: "a list of messages with `text` in place of `content`",
 		isShape: (values) => values.some(isTextMessage),
 	},
@@ -47,6 +86,11 @@ function isCrushParts(parts: unknown): boolean {
 	if (typeof parts === "string") return /^\s*\[\s*\{\s*"type"\s*:\s*"\w+"\s*,\s*"data"\s*:\s*\{/.test(parts);
 	const isOwn = (part: unknown) => crushTypes.has(objectOf(part).type) && isJsonObject(objectOf(part).data);
 	return listOf(parts).length > 0 && listOf(parts).every(isOwn);
+}
+
+/** In JSON of .NET the type is `$type`. */
+function isFrameworkContent({ $type, type }: JsonObject): boolean {
+	return typeof $type === "string" || type === "function_call" || type === "function_result";
 }
 
 const contents = ["content", "parts", "tool_calls", "type", "kind"];
