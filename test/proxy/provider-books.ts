@@ -29,6 +29,12 @@ export interface PlayedApi {
 	/** The provider counts in tokens of its own; `undefined`: in those of o200k_base. */
 	readonly charsPerToken?: number;
 	readonly requestAfter: (turns: readonly Turn[], options: { readonly streams: boolean }) => Sent;
+	/** What an answer in another tier costs; by default half. 0: our table has no price for it. */
+	readonly otherTier?: number;
+	/** Events of a stream tell the input first. */
+	readonly tellsInputFirst?: true;
+	/** Amazon's frames hold the events as they are. */
+	readonly hasPlainFrames?: true;
 	/** The events of an answer with the usage in the fields of this API, the last alone where it is not streamed. */
 	readonly eventsOf: (tokens: Tokens, caches: Caches) => readonly Json[];
 }
@@ -91,7 +97,7 @@ export function startBooks({
 		const [input, output] = tariff.dollars;
 		totals.requests += 1;
 		totals.billed += billed;
-		const tier = kind === "tiers" && isOdd() ? 0.5 : 1;
+		const tier = kind === "tiers" && isOdd() ? (api.otherTier ?? 0.5) : 1;
 		totals.dollars += (tier * (billed * input + outputFactor * tokens.output * output)) / 1_000_000;
 		totals.overStep += factor > 1 ? 1 : 0;
 		return tokens;
@@ -104,7 +110,8 @@ export function startBooks({
 		const streams = /stream/i.test(path) || (JSON.parse(body.toString()) as Json).stream === true;
 		const isAws = api.upstream === "bedrock";
 		const type = !streams ? "application/json" : isAws ? "application/vnd.amazon.eventstream" : "text/event-stream";
-		const frame = (event: Json) => (isAws ? awsFrame(JSON.stringify(event)) : `data: ${JSON.stringify(event)}\n\n`);
+		const as = api.hasPlainFrames ? "plain" : undefined;
+		const frame = (event: Json) => (isAws ? awsFrame(JSON.stringify(event), as) : `data: ${JSON.stringify(event)}\n\n`);
 		const pieces = streams ? events.map(frame) : [JSON.stringify(events.at(-1))];
 		const whole = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
 		if (kind === "packed") {
@@ -131,6 +138,11 @@ function retold(event: Json, kind: UsageKind, isOdd: boolean): Json {
 			if (kind === "zero") return [[key, zeros(usage)]];
 			if (kind !== "tiers") return [[key, usage]];
 			if (key === "usageMetadata") return [[key, { ...usage, trafficType: "ON_DEMAND_FLEX" }]];
+			if (usage.inputTokens !== undefined)
+				return [
+					[key, usage],
+					["serviceTier", { type: "flex" }],
+				];
 			const isOpenai = usage.total_tokens !== undefined;
 			if (!isOpenai) return [[key, { ...usage, service_tier: "batch" }]];
 			return [
@@ -152,6 +164,9 @@ function zeros(usage: Json): Json {
 function nested(usage: Json): Json {
 	const { input_tokens: input = 0, output_tokens: output = 0 } = usage as Readonly<Record<string, number>>;
 	const { promptTokenCount: prompt, prompt_tokens: whole } = usage as Readonly<Record<string, number>>;
+	const { cacheWriteInputTokens: written = 0 } = usage as Readonly<Record<string, number>>;
+	if (usage.inputTokens !== undefined)
+		return { ...usage, cacheDetails: [1, written - 1].map((inputTokens) => ({ ttl: "5m", inputTokens })) };
 	if (prompt !== undefined) return { ...usage, promptTokensDetails: [{ modality: "TEXT", tokenCount: prompt }] };
 	if (whole !== undefined || usage.total_tokens !== undefined)
 		return { ...usage, completion_tokens_details: { reasoning_tokens: 500, accepted_prediction_tokens: 3 } };
@@ -165,9 +180,10 @@ function nested(usage: Json): Json {
 
 /** The texts in the order in which a provider reads them. Ids and marks for the cache are no part of the prompt. */
 function promptOf(body: Json): string {
-	const { tools, system, instructions, systemInstruction, messages, input, contents } = (body.request ?? body) as Json;
-	const parts = [tools, system ?? instructions ?? systemInstruction, messages ?? input ?? contents];
-	const unseen = /^(?:cache_control|type|id|call_id|tool_call_id|tool_use_id)$/;
+	const { tools, toolConfig, system, instructions, systemInstruction, messages, input, contents } = (body.request ??
+		body) as Json;
+	const parts = [tools ?? toolConfig, system ?? instructions ?? systemInstruction, messages ?? input ?? contents];
+	const unseen = /^(?:cache_control|type|id|call_id|tool_call_id|tool_use_id|toolUseId)$/;
 	const seen = JSON.parse(JSON.stringify(parts, (key, value) => (unseen.test(key) ? undefined : value)));
 	return [JSON.stringify(seen[0]), ...textsIn(seen.slice(1))].join("\n");
 }
@@ -247,8 +263,8 @@ const responsesEvents: PlayedApi["eventsOf"] = ({ input, read, written, output }
 };
 
 const geminiEvents: PlayedApi["eventsOf"] = ({ input, read, output }) => {
-	const event = (candidatesTokenCount: number) => ({
-		candidates: [{ content: { role: "model", parts: [{ text: "Read." }] }, index: 0 }],
+	const event = (candidatesTokenCount: number, ends: Json = {}) => ({
+		candidates: [{ content: { role: "model", parts: [{ text: "Read." }] }, ...ends, index: 0 }],
 		usageMetadata: {
 			promptTokenCount: input + read,
 			candidatesTokenCount,
@@ -257,7 +273,17 @@ const geminiEvents: PlayedApi["eventsOf"] = ({ input, read, output }) => {
 			...(read > 0 && { cachedContentTokenCount: read }),
 		},
 	});
-	return [event(20), event(output - 500)];
+	return [event(20), event(output - 500, { finishReason: "STOP" })];
+};
+
+const converseEvents: PlayedApi["eventsOf"] = ({ input, read, written, output }) => {
+	const usage = {
+		...{ inputTokens: input, outputTokens: output, totalTokens: input + read + written + output },
+		...{ cacheReadInputTokens: read, cacheWriteInputTokens: written },
+	};
+	// An answer that is not streamed has the message beside the usage.
+	const message = { role: "assistant", content: [{ text: "Read." }] };
+	return [{ role: "assistant" }, { output: { message }, stopReason: "end_turn", usage, metrics: { latencyMs: 9 } }];
 };
 
 const messagesEvents: PlayedApi["eventsOf"] = ({ input, read, written, output }, caches) => {
@@ -287,6 +313,33 @@ const onCloud =
 				...(streams && version.startsWith("vertex") && { stream: true }),
 			}),
 		});
+
+const converse: PlayedApi["requestAfter"] = (turns, { streams }) => {
+	const mark = { cachePoint: { type: "default" } };
+	const block = (one: Json): Json => {
+		const { type, text, id, name, input, tool_use_id: toolUseId, content } = one;
+		if (type === "text") return { text };
+		if (type === "tool_use") return { toolUse: { toolUseId: id, name, input } };
+		return { toolResult: { toolUseId, content: [{ text: content }] } };
+	};
+	return asked("anthropic", turns, {
+		path: `/model/us.anthropic.claude-opus-4-6-v1/${streams ? "converse-stream" : "converse"}`,
+		body: ({ system, tools, messages }) => ({
+			system: [...(system as readonly Json[]).map(block), mark],
+			toolConfig: {
+				tools: (tools as readonly Json[]).map(({ name, description, input_schema: json }) => ({
+					toolSpec: { name, description, inputSchema: { json } },
+				})),
+			},
+			messages: (messages as readonly { role: string; content: readonly Json[] }[]).map(
+				({ role, content }, at, all) => {
+					const blocks = content.filter(({ type }) => type !== "thinking").map(block);
+					return { role, content: at === all.length - 1 ? [...blocks, mark] : blocks };
+				},
+			),
+		}),
+	});
+};
 
 export const playedApis: readonly PlayedApi[] = [
 	{
@@ -351,10 +404,34 @@ export const playedApis: readonly PlayedApi[] = [
 		eventsOf: messagesEvents,
 	},
 	{
+		name: "Gemini",
+		upstream: "gemini",
+		tariff: { ...openai([2, 10], 0.05), grain: 1 },
+		charsPerToken: 3.7,
+		tellsInputFirst: true,
+		requestAfter: (turns, { streams }) =>
+			asked("gemini", turns, {
+				path: `/v1beta/models/gemini-4-carbon:${streams ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+				body: (body) => body,
+			}),
+		eventsOf: geminiEvents,
+	},
+	{
+		name: "Claude on Bedrock by Converse",
+		upstream: "bedrock",
+		tariff: claude([5.5, 27.5], 0.1),
+		charsPerToken: 3.4,
+		otherTier: 0,
+		hasPlainFrames: true,
+		requestAfter: converse,
+		eventsOf: converseEvents,
+	},
+	{
 		name: "Claude on Vertex",
 		upstream: "vertex",
 		tariff: claude([4.4, 22], 0.05),
 		charsPerToken: 2.8,
+		tellsInputFirst: true,
 		requestAfter: onCloud("vertex-2023-10-16", (streams) => {
 			const verb = streams ? "streamRawPredict" : "rawPredict";
 			return `/v1/projects/p/locations/eu/publishers/anthropic/models/claude-opus-5-5@20261020:${verb}`;
@@ -368,6 +445,7 @@ export const messagesApi: PlayedApi = {
 	upstream: "anthropic",
 	tariff: claude([3, 15], 0.1),
 	charsPerToken: 3,
+	tellsInputFirst: true,
 	requestAfter: (turns, { streams }) =>
 		asked("anthropic", turns, { body: (body) => ({ ...body, ...(streams && { stream: true }) }) }),
 	eventsOf: messagesEvents,
