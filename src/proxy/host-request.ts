@@ -54,7 +54,7 @@ const mostTimesEncoded = 40;
 const copiesOfDecoded = 3;
 
 /** Other requests do not wait for all steps of reading a larger body: each takes some 3 ms a megabyte. */
-const mostBytesInTurn = 4 * 1024 * 1024;
+const mostBytesInTurn = 1024 * 1024;
 
 /** A window of a million tokens has some 3 000 messages, and each of these some six members and items. */
 const mostValues = 100_000;
