@@ -1,5 +1,5 @@
 // Builds the module that Claude Code loads with our plugin: one file without imports, since its sandbox has no Node.js. With the
-// name of a file, writes it there: `node scripts/build-mod.js plugins/claude-code/hooks/palimpsest.js` before a release.
+// name of a file, writes it there: `npm run mod`.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
