@@ -42,12 +42,13 @@ describe("the packed tarball", () => {
 	it("contains only the files a user needs", () => {
 		const paths = packed.files.map((file) => file.path);
 		const allowed =
-			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|dist\/THIRD-PARTY-LICENSES\.txt|docs\/[\w./-]+\.(md|png)|examples\/([\w-]+\.js|package\.json|trial\/[\w./-]+)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
+			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|dist\/THIRD-PARTY-LICENSES\.txt|docs\/[\w./-]+\.(md|png)|examples\/([\w-]+\.js|package\.json|trial\/[\w./-]+)|\.claude-plugin\/marketplace\.json|plugins\/claude-code\/[\w./-]+|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
 		expect(paths.filter((path) => !allowed.test(path))).toEqual([]);
 		const needed = [
 			"assets/replay.js",
 			"assets/page.css",
 			"dist/cli.js",
+			"plugins/claude-code/hooks/palimpsest.js",
 			"dist/index.js",
 			"dist/index.d.ts",
 			"package.json",

@@ -20,7 +20,7 @@ function session() {
 }
 
 it("the page on reports shows the output of the command next to it", async () => {
-	const page = await readFile(join(packageFolder, "docs", "replay.md"), "utf8");
+	const page = await readFile(join(packageFolder, "docs", "measure.md"), "utf8");
 	const [, command = "", printed = ""] = /```console\n\$ palimpsest (.*)\n([\s\S]*?)```/.exec(page) ?? [];
 	expect(command).toMatch(/^report session\.json /);
 	const folder = await scratchFolder();
