@@ -85,7 +85,7 @@ export const droid = wrapped({
 		(stringAt(record, "type") === undefined && "a record with a string `type`"),
 	kept: ["id", "timestamp", "parentId"],
 	blank: () => ({ type: "message" }),
-	chain: branchOf,
+	chain: (records) => branchOf(records).toSorted((a, b) => a - b),
 	beside: (record) => timeOf(record, "timestamp"),
 });
 
@@ -94,13 +94,12 @@ function timeOf(record: JsonObject, key: string): Pick<Message, "time"> {
 	return time === undefined ? {} : { time };
 }
 
+/** From the last record back. */
 function branchOf(records: readonly unknown[]): readonly number[] {
 	const isNode = (index: number) => objectOf(records[index]).type !== "session_start";
 	const last = records.findLastIndex((record, index) => isJsonObject(record) && isNode(index));
 	if (last === -1) return [];
-	return recordChain(records, last, { id: "id", parent: "parentId", isNode, isStart: () => false }).toSorted(
-		(a, b) => a - b,
-	);
+	return recordChain(records, last, { id: "id", parent: "parentId", isNode, isStart: () => false });
 }
 
 function wrapped(wrapping: Wrapping): Format {
