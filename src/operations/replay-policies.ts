@@ -34,8 +34,9 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 			if (policyName.kind === "file") {
 				return { name, kind: "replayed", policy: withClearing(resolvePolicy([await layerOfFile(policyName.file)])) };
 			}
-			const { masking, arrival } = policyName;
-			const policy = resolvePolicy([...configured, layerOf(masking), { truncate: truncateOf(arrival, masking) }]);
+			const { masking, arrival, repeats } = policyName;
+			const truncate = { ...truncateOf(arrival, masking), ...(repeats ? { repeats } : {}) };
+			const policy = resolvePolicy([...configured, layerOf(masking), { truncate }]);
 			if (masking.kind === "rival") return { name, kind: "rival", rival: masking.rival, policy };
 			return { name, kind: "replayed", policy: withClearing(policy) };
 		}),
@@ -50,10 +51,17 @@ function truncateOf(arrival: Arrival | undefined, masking: Masking): NonNullable
 		case "whole":
 			return arrivesWhole;
 		case "arrival":
-			return { strategy: "auto", max_chars: arrival.most, command_chars: arrival.ofCommands };
+			return { strategy: "auto", max_chars: arrival.most, command_chars: arrival.ofCommands, repeats: false };
 		case "head_tail": {
 			const [head_chars, tail_chars] = [Math.ceil(arrival.most / 2), Math.floor(arrival.most / 2)];
-			return { strategy: "head_tail", max_chars: arrival.most, command_chars: null, head_chars, tail_chars };
+			return {
+				strategy: "head_tail",
+				max_chars: arrival.most,
+				command_chars: null,
+				repeats: false,
+				head_chars,
+				tail_chars,
+			};
 		}
 	}
 }
@@ -99,7 +107,13 @@ async function layerOfFile(file: string): Promise<PolicyLayer> {
 
 type PolicyName =
 	| { readonly kind: "file"; readonly file: string }
-	| { readonly kind: "named"; readonly masking: Masking; readonly arrival: Arrival | undefined };
+	| {
+			readonly kind: "named";
+			readonly masking: Masking;
+			readonly arrival: Arrival | undefined;
+			/** Whether lines that are in view are left out, although nothing else says so. */
+			readonly repeats: boolean;
+	  };
 
 /** Windows and strides are in tool turns. */
 type Masking =
@@ -123,18 +137,31 @@ type Arrival =
 const thrifts = ["low", "medium", "high"] as const;
 const withNumber = ["window", "stride", "break_even"] as const;
 const rivalNames = ["clear", "clear-ours", "last", "opencode", "gemini-cli"] as const;
-const names: readonly string[] = ["raw", "whole", "arrival", "head_tail", ...withNumber, ...rivalNames, ...presetNames];
+const names: readonly string[] = [
+	"raw",
+	"whole",
+	"repeats",
+	"arrival",
+	"head_tail",
+	...withNumber,
+	...rivalNames,
+	...presetNames,
+];
 const windowOfStride = 8;
 const mostTurns = 1_000_000;
 
-/** `ARRIVAL`, `MASKING` or `ARRIVAL+MASKING`. Throws PalimpsestError `invalid_argument` with the nearest name. */
+/** `ARRIVAL`, `MASKING` or `ARRIVAL+MASKING`, each also behind `repeats+`. Throws PalimpsestError `invalid_argument` with the nearest name. */
 function parsePolicyName(text: string): PolicyName {
 	if (/[\\/]|\.(?:toml|json)$/i.test(text)) return { kind: "file", file: text };
-	const [first = "", ...rest] = text.split("+");
-	const arrival = arrivalOf(first, text);
-	const masking = arrival ? rest.join("+") : text;
-	if (arrival && rest.length === 0) return { kind: "named", masking: { kind: "raw" }, arrival };
-	return { kind: "named", masking: maskingOf(masking), arrival };
+	const parts = text.split("+");
+	const repeats = parts[0] === "repeats";
+	if (repeats) parts.shift();
+	const first = arrivalOf(parts[0] ?? "", text);
+	if (first) parts.shift();
+	// With `repeats+` a preset cuts nothing but what is named.
+	const arrival = first ?? (repeats ? ({ kind: "whole" } as const) : undefined);
+	if (arrival && parts.length === 0) return { kind: "named", masking: { kind: "raw" }, arrival, repeats };
+	return { kind: "named", masking: maskingOf(parts.join("+")), arrival, repeats };
 }
 
 function arrivalOf(part: string, text: string): Arrival | undefined {
@@ -172,7 +199,7 @@ function maskingOf(text: string): Masking {
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:provider, arrival:N, head_tail:N, whole, or a file's path.`;
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:provider, arrival:N, head_tail:N, whole, repeats, or a file's path.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 

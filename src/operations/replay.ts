@@ -315,7 +315,17 @@ function startHistories(conversation: ConversationToReplay, cacheSeconds: number
 			cacheTime: { seconds: cacheSeconds },
 			bindsReasoning,
 		});
-		const counted = { ...read, copied: read.calls.filter((message) => message < conversation.ownStart).length };
+		const links = arrived?.repeats.map(({ place, source, text }) => ({
+			place,
+			source,
+			tokens: meter.countTokens(text),
+		}));
+		const repeats = links && links.length > 0 ? { repeats: links } : {};
+		const counted = {
+			...read,
+			...repeats,
+			copied: read.calls.filter((message) => message < conversation.ownStart).length,
+		};
 		const whole = arrived && historiesUnder(arrivingWhole(policy));
 		const cut = (of: "counted" | "billed") => (whole ? { cut: { whole: whole[of], hides: arrived.hides } } : {});
 		const surroundingTokens = counted.surroundingTokens + requestOverhead;

@@ -63,7 +63,7 @@ export function startBreakEven(
 ) {
 	const { cache_read: read, cache_write: write, output, thinking_redone: redoneShare } = prices;
 	// Every candidate is read before each answer: lists of numbers are much faster than results.
-	const saves = Float64Array.from(results, (result) => result.saves);
+	const { saves } = view;
 	const messages = Int32Array.from(results, (result) => result.message);
 	const waste = new Float64Array(results.length);
 	const { patience, callsApart, leastFreed } = terms[selection];

@@ -51,10 +51,12 @@ export function startFaultCosts(
 		readonly learns: boolean;
 		readonly calls: number;
 		readonly addedToFault: number;
+		/** Whether lines of others point to a result, which is then needed also if its call came again. */
+		readonly isHeld?: ((place: number) => boolean) | undefined;
 	},
 ) {
 	const { results, firstResult, opensTurn } = history;
-	const { learns, calls, addedToFault } = how;
+	const { learns, calls, addedToFault, isHeld = () => false } = how;
 	const { input, cache_write: write, output } = how.prices;
 	const uses = history.uses();
 	// Every result that stays is looked at in each turn: lists of numbers are much faster than results.
@@ -115,7 +117,7 @@ export function startFaultCosts(
 		},
 		/** The expected cost of masking a result now. */
 		costOf(place: number): number {
-			if ((staleFrom[place] as number) < next) return 0;
+			if ((staleFrom[place] as number) < next && !isHeld(place)) return 0;
 			const tool = toolOf[place] as number;
 			const now = (rate * evidence + (needs[tool] as number)) / (evidence + (exposure[tool] as number));
 			return now * (stakes[place] as number) * (likelihoods[turns - (lastUse[place] as number)] as number);

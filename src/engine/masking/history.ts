@@ -19,6 +19,7 @@ import { withDigest } from "./digest.ts";
 import { usedUntil } from "./in-use.ts";
 import { findErrors } from "./judge-results.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
+import { type RepeatLink, startRepeatLinks } from "./repeat-links.ts";
 import { findStale } from "./staleness.ts";
 import { findUses, type Uses } from "./uses.ts";
 
@@ -48,6 +49,8 @@ export interface ReplayHistory {
 	readonly reasoning?: BoundReasoning | undefined;
 	/** Present if results were cut as they arrived. */
 	readonly cut?: CutOnArrival | undefined;
+	/** Lines that were left out of results as they arrived, since they stood in others. */
+	readonly repeats?: readonly RepeatLink[] | undefined;
 	/** How many of the first calls are copies, which the bill of another conversation has; by default none. */
 	readonly copied?: number | undefined;
 }
@@ -244,6 +247,7 @@ export function scaleHistory(
 	);
 	return {
 		...surrounded,
+		...(history.repeats ? { repeats: history.repeats.map((link) => ({ ...link, tokens: link.tokens * factor })) } : {}),
 		messageTokens: messageTokens.map((tokens, index) =>
 			scaled(
 				tokens,
@@ -293,8 +297,10 @@ export function walk(
  * produces once more (src/engine/masking/bound-reasoning.ts).
  */
 export function startView(history: ReplayHistory, thinkingRedone = 0) {
-	const { messageTokens, surroundingTokens, results, cold } = history;
+	const { messageTokens, surroundingTokens, results, cold, firstResult } = history;
 	const tokens = Float64Array.from(messageTokens);
+	const saves = Float64Array.from(results, (result) => result.saves);
+	const links = history.repeats && startRepeatLinks(history.repeats, saves);
 	const reasoning = startReasoning(history.reasoning, history.transcript.messages);
 	/** Tokens before each message. Those up to `known` are up to date. */
 	const sums = new Float64Array(tokens.length + 1).fill(surroundingTokens, 0, 1);
@@ -315,17 +321,30 @@ export function startView(history: ReplayHistory, thinkingRedone = 0) {
 		append(message: number): void {
 			appended = message + 1;
 			unmasked += messageTokens[message] as number;
+			const end = links ? (firstResult[message + 1] as number) : 0;
+			for (let place = firstResult[message] as number; place < end; place += 1) {
+				tokens[message] = (tokens[message] as number) + (links?.arrive(place) ?? 0);
+			}
 			reasoning?.append(message);
 		},
 		mask(place: number): void {
-			const { message, saves } = results[place] as ReplayResult;
-			tokens[message] = (tokens[message] as number) - saves;
+			const { message } = results[place] as ReplayResult;
+			const { gone, back } = links?.mask(place) ?? { gone: saves[place] as number, back: none };
+			tokens[message] = (tokens[message] as number) - gone;
+			for (const [other, more] of back) {
+				const at = (results[other] as ReplayResult).message;
+				tokens[at] = (tokens[at] as number) + more;
+			}
 			reasoning?.invalidate(message, (gone, own) => {
 				tokens[gone] = (tokens[gone] as number) - own;
 			});
 			known = Math.min(known, message);
 			firstChanged = Math.min(firstChanged, message);
 		},
+		/** By result, the tokens that masking it saves now. */
+		saves: links?.saves ?? saves,
+		/** Whether lines of others point to a result. */
+		isHeld: (place: number) => links?.isHeld(place) === true,
 		total: () => before(appended),
 		/** Tokens of the context if nothing had been masked. */
 		unmasked: () => unmasked,

@@ -61,7 +61,7 @@ export function replay(
 	const isColdAt = (index: number) => coldAt?.has(index) === true && !(how.isForwarded && index === end);
 	const cold = history.cold.map((one, index) => (isColdAt(index) ? 1 : one));
 	const view = startView({ ...history, cold }, prices.thinking_redone);
-	const selector = startSelector(history, { mask, prices, addedToFault, oldestFirst });
+	const selector = startSelector(history, { mask, prices, addedToFault, oldestFirst, view });
 	const cadence = startCadence({ history, mask, prices, view, selector, oldestFirst });
 	const forgets = how.forgets === true && mask.cadence === "break_even" && !oldestFirst;
 	const { bindsReasoning } = how;
@@ -101,9 +101,7 @@ export function replay(
 		const total = view.total();
 		const passed = prices.steps.flatMap(({ over }) => (total > over ? [over] : []));
 		if (passed.length === 0) return undefined;
-		const least = selector
-			.released()
-			.reduce((sum, place) => sum - (history.results[place] as ReplayResult).saves, total);
+		const least = selector.released().reduce((sum, place) => sum - (view.saves[place] as number), total);
 		const avoidable = passed.filter((over) => least <= over);
 		return avoidable.length === 0 ? undefined : Math.min(...avoidable);
 	};
@@ -131,7 +129,7 @@ export function replay(
 		let excess = view.total() - tokens;
 		return selector.released().filter((place) => {
 			const isExcess = excess > 0;
-			excess -= (history.results[place] as ReplayResult).saves;
+			excess -= view.saves[place] as number;
 			return isExcess;
 		});
 	};

@@ -1,7 +1,7 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { foreseenCalls, ruleOf } from "./cadence.ts";
 import { addedToFault, startFaultCosts } from "./fault-cost.ts";
-import type { ReplayHistory, ReplayResult } from "./history.ts";
+import type { ReplayHistory, ReplayResult, View } from "./history.ts";
 
 /**
  * Results that the window, a tool's rule or its last K keep, and errors that are not resolved, stay; by use, what people
@@ -17,6 +17,8 @@ export function startSelector(
 		readonly prices: Prices;
 		readonly addedToFault?: number | undefined;
 		readonly oldestFirst?: boolean | undefined;
+		/** With what masking saves now; by default always the same. */
+		readonly view?: Pick<View, "saves" | "isHeld"> | undefined;
 	},
 ) {
 	const { results, firstResult, opensTurn } = history;
@@ -25,14 +27,20 @@ export function startSelector(
 	// The other cadences act at fixed turns, where a masked history must stay unchanged: reasoning that goes with a masking is no use.
 	const learns = policy.cadence === "break_even";
 	const seen = learns ? history : { ...history, uses: history.lastingUses };
-	const risk = { prices, learns, calls, addedToFault: how.addedToFault ?? addedToFault(policy, prices) };
+	const risk = {
+		prices,
+		learns,
+		calls,
+		addedToFault: how.addedToFault ?? addedToFault(policy, prices),
+		isHeld: how.view?.isHeld,
+	};
 	const costs = policy.selection === "use" ? startFaultCosts(seen, risk) : undefined;
-	const saves = Float64Array.from(results, (result) => result.saves);
+	const saves = how.view?.saves ?? Float64Array.from(results, (result) => result.saves);
 	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
 	const isAlways = Uint8Array.from(rules, (rule) => (rule === "always" ? 1 : 0));
 	/** Saved by masking a result, in the next calls. */
-	const savings = saves.map((tokens) => prices.cache_read * calls * tokens);
-	const gains = savings.slice();
+	const savingOf = (place: number) => prices.cache_read * calls * (saves[place] as number);
+	const gains = saves.map((tokens) => prices.cache_read * calls * tokens);
 	/** For each result, how many results of its tool came before it; and how many of each tool came. */
 	const numbers = new Int32Array(results.length);
 	const ofTool = new Map<string | undefined, number>();
@@ -50,7 +58,7 @@ export function startSelector(
 		if (oldestFirst && isNeverCleared(results[place] as ReplayResult, policy)) return;
 		numbers[place] = ofTool.get(toolName) ?? 0;
 		ofTool.set(toolName, (numbers[place] as number) + 1);
-		if (saves[place] !== 0 || oldestFirst) kept.push(place);
+		if ((results[place] as ReplayResult).saves !== 0 || oldestFirst) kept.push(place);
 	};
 	const isKept = (place: number) => {
 		const { turn = 0, toolName, staysUntil, usedUntil } = results[place] as ReplayResult;
@@ -83,7 +91,7 @@ export function startSelector(
 		return last === undefined ? old : [...old, ...kept].filter((place) => place <= last).sort((a, b) => a - b);
 	};
 	const gainNow = (place: number) => {
-		const gain = (savings[place] as number) - (costs?.costOf(place) ?? 0);
+		const gain = savingOf(place) - (costs?.costOf(place) ?? 0);
 		gains[place] = gain;
 		return gain;
 	};

@@ -1,6 +1,8 @@
+import type { PairedResult } from "../../engine/conversation/turns.ts";
+import { mayRepeat } from "../../operations/repeats-on-arrival.ts";
 import { clearingFor, mayBeHidden } from "./clearing.ts";
 import { arrivingPlaces, choose, knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
-import { leaveOut, mayRepeat, shownBefore } from "./repeats.ts";
+import { leaveOut, shownBefore } from "./repeats.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { startSentLines } from "./sent-lines.ts";
 import type { LeftOut } from "./states.ts";
@@ -23,7 +25,9 @@ export function repeatsOf(
 	const clearing = clearingFor(request, policy, remembered);
 	if (clearing !== "off" || mayBeHidden(request)) return found;
 	const states = knownStates(opened, remembered, memory);
-	const due = arrivingPlaces(opened, states).filter((place) => mayRepeat(opened, place, policy));
+	const due = arrivingPlaces(opened, states).filter((place) =>
+		mayRepeat(opened.paired[place] as PairedResult, opened.transcript, policy),
+	);
 	const unsent = unsentPlaces(opened)[0];
 	if (due.length === 0 || unsent === undefined) return found;
 	const goes = choose(opened, states, { remembered, terms: request.terms, clearing })?.decisions;

@@ -4,6 +4,7 @@ import { writePlaceholder } from "../../engine/masking/placeholder.ts";
 import type { Policy } from "../../engine/policy/schema.ts";
 import { wordings } from "../../engine/policy/wordings.ts";
 import { mayBeCut, planCuts } from "../../operations/cut-on-arrival.ts";
+import { mayRepeat } from "../../operations/repeats-on-arrival.ts";
 import { archivingOf } from "../../storage/restore/originals.ts";
 import { placeholdersOf } from "../../storage/restore/recognise.ts";
 import type { CacheTerms } from "../billing/terms.ts";
@@ -12,7 +13,6 @@ import type { Memory } from "./memory.ts";
 import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
 import type { Remembered } from "./remembered.ts";
-import { mayRepeat } from "./repeats.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { charsSent, isGone, type LeftOut, type ResultState, textValues, type Values, valuesOf } from "./states.ts";
 import { workingEdits } from "./working-hint.ts";
@@ -233,7 +233,10 @@ export function changesOf(
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
 	const leftWhole = paired.flatMap(({ result }, place) => {
-		const mayChange = mayBeCut(result, policy) || policy.mask.by === "provider" || mayRepeat(opened, place, policy);
+		const mayChange =
+			mayBeCut(result, policy) ||
+			policy.mask.by === "provider" ||
+			mayRepeat(opened.paired[place] as PairedResult, opened.transcript, policy);
 		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && mayChange;
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});

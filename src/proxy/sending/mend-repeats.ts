@@ -1,7 +1,8 @@
 import type { PairedResult } from "../../engine/conversation/turns.ts";
+import { mayRepeat } from "../../operations/repeats-on-arrival.ts";
 import { mayBeHidden } from "./clearing.ts";
 import { arrivalsOf } from "./decisions.ts";
-import { formOf, leaveOut, mayRepeat, shownBefore } from "./repeats.ts";
+import { formOf, leaveOut, shownBefore } from "./repeats.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { startSentLines } from "./sent-lines.ts";
 import type { ResultState } from "./states.ts";
@@ -43,7 +44,7 @@ export function mendRepeats(
 		const changed = { ...began, changed: began.since };
 		if (!isHidden) lines.show(shownBefore(place, opened, now));
 		const one =
-			!isHidden && mayRepeat(opened, place, policy)
+			!isHidden && mayRepeat(opened.paired[place] as PairedResult, opened.transcript, policy)
 				? leaveOut(place, opened, { ...what, lines, stateOf: now })
 				: undefined;
 		const [arrival] = arrivalsOf(opened, [place], { ...what, repeats: one && new Map([[place, one]]) });

@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
 import { resultText, type ToolResult, withoutFrame } from "../../engine/conversation/transcript.ts";
-import { callArguments, type PairedResult } from "../../engine/conversation/turns.ts";
-import { cleanValue } from "../../engine/masking/placeholder.ts";
-import type { Policy } from "../../engine/policy/schema.ts";
+import type { PairedResult } from "../../engine/conversation/turns.ts";
 import { wordings } from "../../engine/policy/wordings.ts";
 import { leastRun, leaveOutRepeats } from "../../engine/truncation/repeats.ts";
-import { isShownWhole } from "../../engine/truncation/shown-whole.ts";
-import { placeholdersOf, shortenedRef } from "../../storage/restore/recognise.ts";
+import { nameOfResult, repeatedText } from "../../operations/repeats-on-arrival.ts";
 import type { OpenedConversation, Shared } from "./request.ts";
 import type { SentLines, ShownResult } from "./sent-lines.ts";
 import { isGone, type LeftOut, type ResultState, type Values, valueEdits } from "./states.ts";
@@ -41,17 +38,13 @@ export function leaveOut(
 	const repeats = lines.find(text);
 	if (repeats.length === 0) return undefined;
 	const wording = wordings(policy, archive ? "archived" : "not_archived");
-	const nameOf = (number: number) => {
-		const one = paired[lines.placeOf(number)] as PairedResult;
-		const tool = cleanValue(one.call?.name ?? "") || wording.unknownTool;
-		const about = cleanValue(one.result.callId ?? argumentsOf(one, transcript) ?? "");
-		return about === "" ? tool : `${tool}, ${about}`;
-	};
+	const nameOf = (number: number) => nameOfResult(paired[lines.placeOf(number)] as PairedResult, transcript, wording);
 	const shown = leaveOutRepeats(text, repeats, { wording: wording.repeats, nameOf, ref: archive?.refOf(text) });
 	if (shown.length >= text.length) return undefined;
 	const chars = new Map<number, number>();
-	const shares = linesOf(text);
-	for (const { from, to, source } of repeats) chars.set(source, (chars.get(source) ?? 0) + shares(from, to));
+	for (const repeat of repeats) {
+		chars.set(repeat.source, (chars.get(repeat.source) ?? 0) + repeatedText(text, repeat).length);
+	}
 	return {
 		text: shown,
 		sources: Array.from(chars, ([number, own]) => {
@@ -60,17 +53,6 @@ export function leaveOut(
 			return { key: keys[source] as string, form, chars: own };
 		}),
 	};
-}
-
-/** Whether lines of a result may be left out: it is one text, which nobody has shortened and nobody asked for as it is. */
-export function mayRepeat({ transcript, paired }: Results, place: number, policy: Policy): boolean {
-	if (!policy.truncate.repeats) return false;
-	const one = paired[place] as PairedResult;
-	const { texts, whole } = one.result;
-	const [only, ...others] = texts;
-	if (!only || others.length > 0 || whole?.json || only.text.length < leastRun.chars) return false;
-	if (placeholdersOf(policy)(only.text) || shortenedRef(only.text) !== undefined) return false;
-	return !isShownWhole(one.call?.name ?? "", argumentsOf(one, transcript));
 }
 
 /** Names the form in which the text of a result is sent: the same name means the same text. `undefined` if it is not in view. */
@@ -120,17 +102,4 @@ function textWritten(value: unknown, write: (text: string) => unknown): string |
 function stringsIn(value: unknown): string[] {
 	if (typeof value === "string") return [value];
 	return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
-}
-
-function argumentsOf({ call, caller }: PairedResult, { messages }: Results["transcript"]): string | undefined {
-	const calling = caller === undefined ? undefined : messages[caller];
-	return calling && call ? callArguments(calling)[calling.calls.indexOf(call)] : undefined;
-}
-
-/** Characters of lines, from 1, both ends included. */
-function linesOf(text: string): (from: number, to: number) => number {
-	const ends = [0];
-	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) ends.push(at + 1);
-	if (ends.at(-1) !== text.length) ends.push(text.length);
-	return (from, to) => (ends[to] as number) - (ends[from - 1] as number);
 }

@@ -86,6 +86,7 @@ function choices({ selection, read, write, results, steps }: Scenario): number[]
 	let step = steps[0] as Step;
 	let saved = 0;
 	const view = {
+		saves: Float64Array.from(results, (result) => result.saves),
 		total: () => step.total,
 		prefix: () => step.prefix,
 		isCold: () => step.isCold,
