@@ -86,3 +86,35 @@ describe("the faults of results that were cut", () => {
 		}
 	});
 });
+
+describe("the lines that a result repeats", () => {
+	/** A file read twice, with one line more the second time. */
+	const again = turnsOf(
+		[output(0, 400), `${output(0, 400)}\na line more`, output(2, 2)],
+		["I begin.", `I need\n${lineOf(0, 200)}`, "I go on."],
+	);
+	const billsOf = async (names: string) => {
+		const policies = await replayedPolicies(names, []);
+		const replay = await startReplay({ policy: policyOf(), policies, rates: ratesOfPrices(policyOf().prices) });
+		await replay.add({ file: "one", conversation: again });
+		return replay.report().policies.map(({ billed, faults_per_100_calls }) => [billed, faults_per_100_calls]);
+	};
+
+	it("are left out by `repeats` without a fault, and left in by a policy that cuts nothing", async () => {
+		const [raw, whole, repeats, both] = await billsOf("raw,whole,repeats,repeats+whole");
+		expect(whole).toEqual(raw);
+		expect(repeats?.[1]).toBe(0);
+		expect(repeats?.[0]).toBeLessThan(0.9 * (raw?.[0] ?? 0));
+		expect(both).toEqual(repeats);
+	});
+
+	it("are left out by `balanced`, and not by `head_tail`", async () => {
+		const arrivals = startArrivals(readConversation(again));
+		const repeatsOf = async (name: string) => {
+			const [policy] = await replayedPolicies(name, []);
+			return policy?.kind === "replayed" ? (arrivals(policy.policy)?.repeats.length ?? 0) : -1;
+		};
+		expect(await repeatsOf("balanced")).toBeGreaterThan(0);
+		expect(await repeatsOf("head_tail:100000+balanced")).toBe(0);
+	});
+});
