@@ -104,7 +104,7 @@ describe.skipIf(!hasRealData)("the classes of prices on the development set", as
 		"a thrift has about as many faults at the prices of %s",
 		(model) => {
 			const faults = thrifts.map((thrift) => of(reports.get(model) as ReplayReport, thrift).faults_per_100_calls);
-			const limits = [2.4, 1.1, 0.5];
+			const limits = [2.4, 1.1, 0.4];
 			faults.forEach((found, place) => {
 				expect(found).toBeLessThanOrEqual(limits[place] as number);
 				expect(found).toBeGreaterThan((limits[place] as number) / 2.5);
