@@ -57,7 +57,8 @@ describe("lines that stand in an earlier result", () => {
 					expect(total).toBeLessThanOrEqual(200);
 				}
 			}),
+			{ numRuns: 300 },
 		);
-		expect(checked).toBeGreaterThan(50);
+		expect(checked).toBeGreaterThan(60);
 	});
 });
