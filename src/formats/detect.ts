@@ -81,18 +81,19 @@ export type ReadConversation = Readonly<ReturnType<typeof readConversation>>;
 /**
  * Reads a list of messages or an object that holds one. Observations of text protocols are results as the policy says:
  * `auto` if no other result comes before the first one, which no later message changes. Throws `not_a_conversation`
- * with the expected shapes. Given their names, only some formats are tried.
+ * with the expected shapes. Given their names, only some formats are tried. A document that is `isEdited` may have lost most
+ * of the text that shows its format.
  */
 export function readConversation(
 	document: unknown,
 	observations: Policy["mask"]["observations"] = "auto",
-	names?: readonly string[],
+	{ names, isEdited = false }: { readonly names?: readonly string[] | undefined; readonly isEdited?: boolean } = {},
 ) {
 	const located = locateMessages(document);
 	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
 	const transcript = format.read(located);
 	// A caller that names formats names the API that takes the conversation.
-	if (!names) checkExplained(format, explainedBy(transcript, located));
+	if (!names && !isEdited) checkExplained(format, explainedBy(transcript, located));
 	const observing = observingReader(format, transcript, { located, observations });
 	return observing ? { document, located, ...observing } : { format, document, located, transcript };
 }
@@ -266,10 +267,9 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 
 /** Finds the format of a list in which some items have a kind that no format knows. */
 function detectAroundUnknown(located: LocatedMessages, tried: readonly Format[]): Format {
-	const others = tried === formats ? formats : [];
 	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
 	for (const format of tried) {
-		const fit = fitAroundUnknown(format, located, others);
+		const fit = fitAroundUnknown(format, located, tried);
 		if (strength[fit] > strength[best.fit]) best = { format, fit };
 	}
 	if (best.format) return countingUnknown(best.format);

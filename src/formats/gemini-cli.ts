@@ -146,16 +146,20 @@ function readCall(
 function withOtherParts(content: ToolContent, parts: readonly unknown[], path: Path): ToolContent {
 	if (parts.length === 1) return content;
 	const media: MediaNode[] = [];
+	const inPlaceOfMedia = [...(content.inPlaceOfMedia ?? [])];
 	const counted: string[] = [];
 	for (const [index, part] of parts.entries()) {
 		const node = isJsonObject(part) && index > 0 ? readGeminiMedia(part, [...path, index]) : undefined;
 		if (node) media.push(node);
 		else if (index > 0) counted.push(JSON.stringify(part));
+		const text = index > 0 ? stringAt(objectOf(part), "text") : undefined;
+		if (text !== undefined) inPlaceOfMedia.push({ path: [...path, index, "text"], text });
 	}
 	return {
 		...content,
 		whole: undefined,
 		media: [...content.media, ...media],
+		inPlaceOfMedia,
 		counted: [...content.counted, ...counted],
 	};
 }

@@ -170,7 +170,10 @@ export function readFunctionResponse(
 		const node = isJsonObject(part) ? readGeminiMedia(part, [...path, "parts", index]) : undefined;
 		return node ? [{ ...node, write: writeTextBlob }] : [];
 	});
-	const texts = parts.flatMap((part) => textOfBlob(part) ?? []);
+	const inPlaceOfMedia = parts.flatMap((part, index) => {
+		const text = textOfBlob(part);
+		return text === undefined ? [] : [{ path: [...path, "parts", index], text }];
+	});
 	const isFailure = hasFailed(value);
 	// The API accepts only objects.
 	const write = (text: string) => (isFailure ? { error: text } : { output: text });
@@ -183,8 +186,9 @@ export function readFunctionResponse(
 		texts: inside.texts,
 		whole: parts.length === 0 ? whole : undefined,
 		media: [...inside.media, ...media],
+		inPlaceOfMedia,
 		isError: (!isShortened && isFailure) || undefined,
-		counted: [...inside.counted, ...texts],
+		counted: [...inside.counted, ...inPlaceOfMedia.map(({ text }) => text)],
 	};
 }
 

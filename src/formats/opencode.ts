@@ -202,14 +202,17 @@ function readOutput(state: JsonObject, path: Path, callId: string | undefined, d
 	const content = readToolContent(state.output, [...path, "output"]);
 	const attachments = listOf(state.attachments);
 	const media: MediaNode[] = [];
+	const inPlaceOfMedia: TextNode[] = [];
 	for (const [index, attachment] of attachments.entries()) {
+		const at = [...path, "attachments", index];
 		const text = textOfAttachment(attachment);
-		if (text === undefined) media.push(readFile(attachment as JsonObject, [...path, "attachments", index]));
-		else draft.count(text);
+		if (text === undefined) media.push(readFile(attachment as JsonObject, at));
+		else inPlaceOfMedia.push({ path: at, text });
 	}
+	draft.count(...inPlaceOfMedia.map(({ text }) => text));
 	const whole = attachments.length > 0 ? undefined : content.whole;
 	const copies = copiesIn(state.metadata, [...path, "metadata"], copyKeys);
-	draft.addResult({ callId, ...content, whole, copies, media, isError: false });
+	draft.addResult({ callId, ...content, whole, copies, media, inPlaceOfMedia, isError: false });
 }
 
 function copiesIn(metadata: unknown, path: Path, keys: readonly string[]): TextNode[] {

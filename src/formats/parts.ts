@@ -120,9 +120,10 @@ export class MessageDraft implements Message {
 	}
 
 	/** Adds a result, and counts its content except for its texts. */
-	addResult({ callId, texts, whole, copies = none, mediaCopies = none, media, isError, counted }: ReadResult): this {
+	addResult(read: ReadResult): this {
+		const { callId, texts, whole, copies = none, mediaCopies = none, media, inPlaceOfMedia, isError, counted } = read;
 		// Much faster than spreading: conversations have thousands of results.
-		this.results = added(this.results, { callId, texts, whole, copies, media, mediaCopies, isError });
+		this.results = added(this.results, { callId, texts, whole, copies, media, mediaCopies, inPlaceOfMedia, isError });
 		this.counted = added(this.counted, ...counted);
 		this.mediaTokens += tokensOfMedia(media);
 		return this;
@@ -170,6 +171,7 @@ export interface ToolContent {
 	readonly texts: readonly TextNode[];
 	readonly whole: WholeContent | undefined;
 	readonly media: readonly MediaNode[];
+	readonly inPlaceOfMedia?: readonly TextNode[];
 	readonly counted: readonly string[];
 }
 
@@ -366,8 +368,8 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 /** Strings from this length on are outputs that may be cut; shorter ones are ids and names. */
 const longFrom = 500;
 
-/** A shorter output that was cut names its original, so it can be restored. */
-const cutMark = /\br[ée]f=[0-9a-z]{8}/;
+/** A shorter output that was cut or masked names its original, so it can be restored. */
+const cutMark = /\br[ée]f=[0-9a-z]{8}| #[0-9a-z]{8,}\]$/;
 
 function isLongText(value: unknown): value is string {
 	return typeof value === "string" && (value.length >= longFrom || cutMark.test(value)) && !isBinary(value);

@@ -108,13 +108,17 @@ function readContent(parts: unknown, path: Path): ToolContent {
 			typeof value === "string" ? [{ path: [...at, "value"], text: value }] : leavesOf(value, [...at, "value"]);
 		texts.push(...found);
 		const media = found.length === 0 && isJsonObject(part) ? readInlineMedia(part, at) : undefined;
-		return found.length > 0 ? [] : [{ part, media }];
+		return found.length > 0 ? [] : [{ part, media, at }];
 	});
 	const write = (text: string) => [writeValue(objectOf(list[0]), text)];
 	return {
 		texts,
 		whole: others.length === 0 && texts.length > 0 ? { path, write } : undefined,
 		media: others.flatMap(({ media }) => media ?? []),
+		inPlaceOfMedia: others.flatMap(({ part, at }) => {
+			const text = stringAt(objectOf(part), "text");
+			return text === undefined ? [] : [{ path: [...at, "text"], text }];
+		}),
 		counted: others.flatMap(({ part, media }) => (media ? [] : opaque(part).counted)),
 	};
 }

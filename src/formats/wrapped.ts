@@ -6,7 +6,7 @@ import { cacheIncludedUsage } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, type Probed, probeEach } from "./format.ts";
 import { gemini } from "./gemini.ts";
-import { hasMember, listOf, memberAt, objectOf, stringAt, timeAt } from "./json-text/value.ts";
+import { hasMember, memberAt, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { recordChain } from "./session-files.ts";
 import { vercelModel } from "./vercel-model.ts";
 
@@ -170,7 +170,8 @@ function moved(message: Message, place: (path: Path) => Path): Message {
 		whole: result.whole && { ...result.whole, path: place(result.whole.path) },
 		copies: result.copies.map(movedText),
 		media: result.media.map(movedMedia),
-		mediaCopies: listOf(result.mediaCopies).map((node) => movedText(node as TextNode)),
+		mediaCopies: result.mediaCopies?.map(movedText) ?? [],
+		inPlaceOfMedia: result.inPlaceOfMedia?.map(movedText),
 		...(result.repeats && { repeats: result.repeats.map(place) }),
 	});
 	return {

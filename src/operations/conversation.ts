@@ -75,7 +75,7 @@ type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 export async function openConversation(request: ConversationRequest) {
 	const { conversation, policy, archive, idleSeconds } = request;
 	checkIdleSeconds(idleSeconds);
-	const source = readConversation(conversation, policy.mask.observations, request.formats);
+	const source = readConversation(conversation, policy.mask.observations, { names: request.formats });
 	const model = modelOfCall(request.model, conversation, policy);
 	const { meter, estimate } = await tokenMeter(policy, model);
 	return {

@@ -78,7 +78,7 @@ export async function guardWithCompaction(
 		...(summaryRequest && { request: summaryRequest }),
 	};
 	if (!outcome.report.changed) return goOnWithout(compaction);
-	const between = readConversation(outcome.conversation, policy.mask.observations);
+	const between = readConversation(outcome.conversation, policy.mask.observations, { isEdited: true });
 	const steps = outcome.edits.map((record): Step => ({ record, path: pathOf(record, source.document) }));
 	const trace = traceThrough(steps, source.document);
 	const guarded = await orError(() =>

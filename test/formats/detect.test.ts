@@ -172,3 +172,14 @@ describe("readConversation: bodies in other objects", () => {
 		);
 	});
 });
+
+it("of two formats of an API, the one with items of both kinds in it is not taken for a list with unknown items", () => {
+	const input = [
+		{ type: "function_call", call_id: "a", name: "ls", arguments: "{}" },
+		{ type: "function_call_output", call_id: "a", output: "text" },
+		{ role: "assistant", tool_calls: [{ id: "b", type: "function", function: { name: "ls", arguments: "{}" } }] },
+		{ role: "tool", tool_call_id: "b", content: "text" },
+	];
+	const names = ["openai-responses", "openai-chat"];
+	expect(() => readConversation({ input }, "auto", { names })).toThrow(/fit no format/);
+});

@@ -96,6 +96,7 @@ function brokenByEdit(edit: EditRecord, messages: readonly RawMessage[], { count
 	if (result === undefined) return [`${edit.path} is no tool result`];
 
 	const inside = edit.path.slice(result.pointer.length);
+	if (/^\/\d+$/.test(inside)) return brokenByMediaEdit(edit, { result, index: Number(inside.slice(1)) });
 	const part = /^\/(\d+)\/text$/.exec(inside);
 	const old = inside === "" ? result.content : (result.content as { text: unknown }[])[Number(part?.[1])]?.text;
 	const [oldText, newText] = [textOfContent(old), textOfContent(edit.replacement)];
@@ -119,6 +120,18 @@ function brokenByEdit(edit: EditRecord, messages: readonly RawMessage[], { count
 	if (edit.reason === "truncate" && newSize.chars >= oldSize.chars) broken.push(`${edit.path} did not get shorter`);
 	if (edit.reason === "truncate" && newSize.tokens > oldSize.tokens) broken.push(`${edit.path} grew in tokens`);
 	return broken;
+}
+
+/** A text part in the place of an image or a file: `prune` takes them out where it is told to. */
+function brokenByMediaEdit(
+	edit: EditRecord,
+	{ result, index }: { readonly result: RawMessage["results"][number]; readonly index: number },
+): string[] {
+	const old = (result.content as { readonly type?: unknown; readonly text?: unknown }[])[index];
+	const { text, ...shape } = edit.replacement as { readonly text?: unknown };
+	const isPlain = JSON.stringify(shape) === '{"type":"text"}' && typeof text === "string";
+	const broken = old?.type === "text" || typeof old?.text === "string" || !isPlain;
+	return broken || edit.after.tokens >= edit.before.tokens ? [`${edit.path} holds more than media`] : [];
 }
 
 /**

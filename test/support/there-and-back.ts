@@ -8,11 +8,15 @@ import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { restoreText } from "../../src/storage/restore/restore.ts";
 
-/** Masks the text of a file with an archive, as the command does, and restores it. */
-export async function thereAndBack(text: string, policy: Policy) {
+/** Masks the text of a file with an archive, or edits it otherwise, as the command does, and restores it. */
+export async function thereAndBack<Report = MaskReport>(
+	text: string,
+	policy: Policy,
+	edit = maskConversation as unknown as (request: EditRequest) => Promise<Outcome<Report>>,
+) {
 	const archive = (await openArchive({ where: "memory" })) as Archive;
 	const document = readTextDocument(text, "the text");
-	const outcome = await maskConversation({
+	const outcome = await edit({
 		conversation: document.value,
 		policy,
 		archive,
@@ -22,6 +26,9 @@ export async function thereAndBack(text: string, policy: Policy) {
 	const restored = await restoreText({ text: masked, name: "the text", archive, policy });
 	return { outcome, masked, restored: restored.text };
 }
+
+type EditRequest = Parameters<typeof maskConversation>[0] & { readonly archive: Archive };
+type MaskReport = Awaited<ReturnType<typeof maskConversation>>["report"];
 
 /** Edits on the text give what edits on the value gave, and can be taken back to the byte. */
 export function checkText(document: TextDocument, { conversation, edits }: Outcome<unknown>): void {

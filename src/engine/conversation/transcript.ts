@@ -86,6 +86,8 @@ export interface ToolResult {
 	readonly media: readonly MediaNode[];
 	/** Copies of the data of its media next to the message. They are not sent. */
 	readonly mediaCopies?: readonly TextNode[];
+	/** Texts where media of the format may stand. They count with the message, and may tell of media that were taken out. */
+	readonly inPlaceOfMedia?: readonly TextNode[] | undefined;
 	/** Paths of values equal to the one with the result, in a session with repeated records: they get the same edits. */
 	readonly repeats?: readonly Path[];
 	readonly isError: boolean | undefined;

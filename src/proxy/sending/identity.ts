@@ -16,17 +16,18 @@ import { objectOf } from "../../formats/json-text/value.ts";
 const distinctId = /^[\w-]{16,}$/;
 
 /**
- * Names a conversation by its start: the calls of its first tool turn, and the first user message unless the ids of the
- * calls are distinct. No host rewrites these but by compaction, which starts another conversation. `undefined` before
+ * Names a conversation by its start: the calls of its first tool turn, and the first user message before it unless the ids of
+ * the calls are distinct. No host rewrites these but by compaction, which starts another conversation. `undefined` before
  * the first tool turn, when there is nothing to edit.
  */
 export function conversationKey({ messages }: Transcript): string | undefined {
-	const first = messages.find(isToolTurn);
+	const at = messages.findIndex(isToolTurn);
+	const first = messages[at];
 	if (!first) return undefined;
 	const { calls } = first;
 	const isDistinct = calls.some(({ id }) => id !== undefined && distinctId.test(id));
-	const user = isDistinct ? [] : (messages.find(({ role }) => role === "user")?.counted ?? []);
-	return hashOf([calls.map(({ id, name }) => [id, name]), callArguments(first), user]);
+	const user = isDistinct ? undefined : messages.slice(0, at).find(({ role }) => role === "user");
+	return hashOf([calls.map(({ id, name }) => [id, name]), callArguments(first), user?.counted ?? []]);
 }
 
 /** The keys of the results of a history, by place. */

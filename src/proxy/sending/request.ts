@@ -67,7 +67,7 @@ export function openRequest(
 	{ body, formats, terms, decides }: Pick<HostRequest<unknown>, "body" | "formats" | "terms" | "decides">,
 	{ policy, memory, histories, now, holdout }: Shared,
 ) {
-	const source: ReadConversation = readConversation(body, policy.mask.observations, formats);
+	const source: ReadConversation = readConversation(body, policy.mask.observations, { names: formats });
 	const { transcript } = source;
 	const conversation = conversationKey(transcript);
 	const at = now();

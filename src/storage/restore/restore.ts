@@ -87,7 +87,7 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 	const { conversation, archive, policy, recall } = given;
 	// Any reading may have made the placeholders.
 	const { observations } = policy.mask;
-	const source = readConversation(conversation, Array.isArray(observations) ? observations : true);
+	const source = readConversation(conversation, Array.isArray(observations) ? observations : true, { isEdited: true });
 	const { document, located, transcript } = source;
 	const find = createOriginalFinder({
 		archive,
@@ -112,8 +112,8 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 		for (const { ref } of message.sent === false ? [] : summariesOfMessage(message)) {
 			summaries.add(ref ?? "a summary without a reference");
 		}
-		for (const { callId, texts, copies } of message.results) {
-			for (const node of [...texts, ...copies]) {
+		for (const { callId, texts, copies, inPlaceOfMedia = [] } of message.results) {
+			for (const node of [...texts, ...copies, ...inPlaceOfMedia]) {
 				const { path } = node;
 				if (isSettled(path)) continue;
 				const record = path.slice(0, located.base.length + 1);

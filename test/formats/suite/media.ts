@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { applyEdits, invertEdits } from "../../../src/formats/json-text/edit.ts";
 import { guardConversation } from "../../../src/operations/guard.ts";
 import { maskConversation } from "../../../src/operations/mask.ts";
+import { listPrunable, pruneConversation } from "../../../src/operations/prune.ts";
 import { pngOf } from "../../support/media-samples.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { calls, type Entry, results, toolTurn, user } from "../../support/script.ts";
+import { thereAndBack } from "../../support/there-and-back.ts";
 import { type FormatRow, masking, toolsOf } from "../format-row.ts";
 
 const picture = pngOf(1_200, 900, 5_000);
@@ -50,6 +52,17 @@ export function describeMedia(row: FormatRow): void {
 			expect(readable(outcome.conversation)).toContain(placeholder);
 			expect(second?.media).toHaveLength(1);
 			expect(outcome.report).toMatchObject({ masked_tool_results: 1, kept: { not_text: 0 } });
+		});
+
+		it("come back to the byte, also where the text beside them is masked as well", async () => {
+			const file = JSON.stringify({ [row.key]: write(user("Go."), old, recent) });
+			expect((await thereAndBack(file, maskingMedia)).restored === file).toBe(true);
+			const pruned = await thereAndBack(file, maskingMedia, async (request) => {
+				const places = (await listPrunable(request)).map(({ place }) => place);
+				return pruneConversation({ ...request, places });
+			});
+			expect(pruned.outcome.edits.length).toBeGreaterThan(1);
+			expect(pruned.restored === file).toBe(true);
 		});
 
 		it("keeps them when the policy says keep", async () => {

@@ -29,7 +29,8 @@ const bodies = {
 	}),
 } as const;
 
-const read = (body: unknown, format: string) => headOf(body, readConversation(body, "auto", [format]).transcript);
+const read = (body: unknown, format: string) =>
+	headOf(body, readConversation(body, "auto", { names: [format] }).transcript);
 
 describe.each(Object.keys(bodies) as (keyof typeof bodies)[])("the head of a request (%s)", (format) => {
 	const of = bodies[format];
@@ -57,7 +58,7 @@ describe.each(Object.keys(bodies) as (keyof typeof bodies)[])("the head of a req
 	it("takes the tools of the head before over if they are the same", () => {
 		const body = of(["read"], "You are an agent.");
 		const before = read(body, format);
-		const { transcript } = readConversation(structuredClone(body), "auto", [format]);
+		const { transcript } = readConversation(structuredClone(body), "auto", { names: [format] });
 		expect(headOf(body, transcript, before).tools).toBe(before.tools);
 	});
 

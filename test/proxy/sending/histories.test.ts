@@ -129,7 +129,7 @@ it("counts what many short messages take beside their texts", () => {
 	const histories = createHistories({ now: () => 0, limits });
 	const transcriptOf = (index: number) => {
 		const { body } = requestOf("anthropic", turnsOf(5, 10), `Task ${index}.`);
-		return readConversation(JSON.parse(String(body)), undefined, ["anthropic-messages"]).transcript;
+		return readConversation(JSON.parse(String(body)), undefined, { names: ["anthropic-messages"] }).transcript;
 	};
 	const branches = Array.from({ length: 100 }, (_, index) => {
 		const transcript = transcriptOf(index);

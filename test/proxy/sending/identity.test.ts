@@ -34,6 +34,13 @@ describe("a conversation", () => {
 		expect(conversationKey(transcriptOf([long], "The same, reworded by the host."))).toBe(key);
 	});
 
+	it("that begins with a call keeps its name when a person speaks later", () => {
+		const { messages, ...rest } = transcriptOf([short]);
+		const [user, ...turn] = messages;
+		const key = conversationKey({ ...rest, messages: turn });
+		expect(conversationKey({ ...rest, messages: user ? [...turn, user] : [] })).toBe(key);
+	});
+
 	it("with ids that any conversation has is known by its task too", () => {
 		const key = conversationKey(transcriptOf([short]));
 		expect(conversationKey(transcriptOf([short], "Another task."))).not.toBe(key);

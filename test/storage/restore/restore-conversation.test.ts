@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { PolicyLayer } from "../../../src/engine/policy/schema.ts";
+import { readConversation } from "../../../src/formats/detect.ts";
 import { spellingsOf, writeEdits } from "../../../src/formats/json-text/edit.ts";
 import { readTextDocument } from "../../../src/formats/json-text/read.ts";
 import { guardConversation } from "../../../src/operations/guard.ts";
 import { maskConversation } from "../../../src/operations/mask.ts";
+import { listPrunable, pruneConversation } from "../../../src/operations/prune.ts";
 import { type Archive, defaultRetention } from "../../../src/storage/archive/archive.ts";
 import { createMemoryDriver } from "../../../src/storage/archive/memory.ts";
 import { openArchive } from "../../../src/storage/archive/open.ts";
@@ -205,4 +207,18 @@ describe("reasoning after restored results", () => {
 		expect(conversation).toEqual({ model, messages });
 		expect(report.reasoning_after).toBe(after);
 	});
+});
+
+it("restores a chat though what is left of it shows its format by less than half of its text", async () => {
+	const result = (text: string, key: string) => [{ functionResponse: { response: { [key]: text } } }];
+	const known = { type: "gemini", toolCalls: [{ result: result(outputOf("known"), "output") }] };
+	const unknown = { type: "", toolCalls: [{ result: result(outputOf("other", 30), "output") }] };
+	const conversation = [known, unknown];
+	const policy = policyOf({});
+	const places = (await listPrunable({ conversation, policy })).map(({ place }) => place);
+	const masked = await pruneConversation({ conversation, policy, archive, places });
+	expect(() => readConversation(masked.conversation)).toThrow(/can be read that way/);
+	expect((await restoreConversation({ conversation: masked.conversation, archive, policy })).conversation).toEqual(
+		conversation,
+	);
 });
