@@ -72,6 +72,17 @@ export function spelledFor(face: "command" | "library", { code, message }: Palim
 	});
 }
 
+/** The conversation has a shape that resembles a format and is none, such as "a session of Command Code". */
+export class UnsupportedShapeError extends PalimpsestError {
+	readonly shape: string;
+
+	constructor(shape: string) {
+		const advice = "Pass the conversation in one of the formats of docs/formats.md.";
+		super("not_a_conversation", `This looks like ${shape}, which is not supported. ${advice}`);
+		this.shape = shape;
+	}
+}
+
 const retryable: ReadonlySet<SummariserErrorCode> = new Set(["rate_limit", "timeout", "server_error"]);
 
 /** It has no cause: the message of a client or an endpoint may hold the key or the conversation. */

@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
-import { PalimpsestError } from "../errors.ts";
+import { PalimpsestError, UnsupportedShapeError } from "../errors.ts";
 import { fileProblem, isResultName } from "../storage/files/access.ts";
 import { unpackedName } from "../storage/files/packed.ts";
 import { withProgress } from "./progress.ts";
@@ -30,7 +30,14 @@ export async function findConversations(names: readonly string[]): Promise<reado
 	return lists.flat();
 }
 
-/** Why a file is left out, by the code of its error. */
+/** Why a file is left out; `undefined` for an error that ends the command. */
+function whyUnreadable(error: unknown): string | undefined {
+	if (!(error instanceof PalimpsestError)) return undefined;
+	const { cause } = error;
+	if (cause instanceof UnsupportedShapeError) return `of a kind that is not supported (${cause.shape})`;
+	return unreadable[error.code];
+}
+
 const unreadable: Readonly<Record<string, string>> = {
 	invalid_json: "that cannot be read as a conversation",
 	not_a_conversation: "that cannot be read as a conversation",
@@ -58,7 +65,7 @@ export async function addFiles<Reason extends string>(
 			try {
 				done.push(await add(file));
 			} catch (error) {
-				const why = !isNamed && error instanceof PalimpsestError ? unreadable[error.code] : undefined;
+				const why = isNamed ? undefined : whyUnreadable(error);
 				if (why === undefined) throw error;
 				counts.set(why, (counts.get(why) ?? 0) + 1);
 			}

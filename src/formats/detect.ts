@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { jsonPointer, type Path, startsWith } from "../engine/conversation/paths.ts";
 import type { Policy } from "../engine/policy/schema.ts";
-import { PalimpsestError } from "../errors.ts";
+import { PalimpsestError, UnsupportedShapeError } from "../errors.ts";
 import { amp } from "./amp.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages, managedAgents, mcpSampling } from "./anthropic.ts";
@@ -285,12 +285,7 @@ function refuseKnownShapes(located: LocatedMessages): void {
 		);
 	}
 	const foreign = foreignShape(located.messages);
-	if (foreign !== undefined) {
-		throw new PalimpsestError(
-			"not_a_conversation",
-			`This looks like ${foreign}, which is not supported. Pass the conversation in one of the formats of docs/formats.md.`,
-		);
-	}
+	if (foreign !== undefined) throw new UnsupportedShapeError(foreign);
 }
 
 /** Below this share of the words, calls and results of a foreign shape would be lost. */

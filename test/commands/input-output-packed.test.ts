@@ -60,15 +60,23 @@ it("mask prints plain records, and rescue writes a plain session beside a packed
 	expect(JSON.parse((await readFile(join(packed, written), "utf8")).split("\n")[0] ?? "").type).toBe("session_meta");
 });
 
-it("replay of a folder leaves out a damaged packed session, and names it if it is an argument", async () => {
+it("replay of a folder says why it leaves out files, and names a damaged one if it is an argument", async () => {
 	const { packed } = await sessions();
 	const damaged = storedFrame(Buffer.from(rollout(9))).subarray(0, 900);
 	await writeFile(join(packed, "damaged.jsonl.zst"), damaged);
 	await writeFile(join(packed, "notes.json"), "7");
+	const call = { role: "assistant", content: [{ type: "tool_use", id: "t", name: "ls", input: {} }] };
+	const ofCommandCode = [
+		{ type: "session", version: 3 },
+		{ type: "message", message: call },
+	];
+	await writeFile(join(packed, "other.jsonl"), ofCommandCode.map((one) => JSON.stringify(one)).join("\n"));
 	const { code, lines } = await runHere(["replay", ".", "--policies", "raw"], { folder: packed });
 	expect([code, lines]).toEqual([
 		0,
-		["palimpsest: left out 1 file that cannot be opened or unpacked, 1 file that cannot be read as a conversation"],
+		[
+			"palimpsest: left out 1 file that cannot be opened or unpacked, 1 file that cannot be read as a conversation, 1 file of a kind that is not supported (a session of Command Code)",
+		],
 	]);
 	const named = await runHere(["replay", "damaged.jsonl.zst"], { folder: packed });
 	expect([named.code === 0, named.lines.join("\n")]).toEqual([

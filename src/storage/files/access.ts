@@ -290,10 +290,17 @@ async function readHandle(handle: FileHandle, file: string, maxBytes: number): P
 	let length = 0;
 	while (length < buffer.length) {
 		const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
-		if (bytesRead === 0) return buffer.subarray(0, length);
+		if (bytesRead === 0) return refuseDatabase(buffer.subarray(0, length), file);
 		length += bytesRead;
 	}
 	throw new PalimpsestError("unreadable_file", `${file} grew while it was read. Try again.`);
+}
+
+/** Several programs keep their sessions so. Source: https://www.sqlite.org/fileformat.html, "the database header". */
+function refuseDatabase(bytes: Buffer, file: string): Buffer {
+	if (!bytes.subarray(0, 16).equals(Buffer.from("SQLite format 3\0"))) return bytes;
+	const message = `Cannot read ${file}: it is a database of SQLite. Export the session as JSON with the program that keeps it, and name that file.`;
+	throw new PalimpsestError("unreadable_file", message);
 }
 
 /** Keeps a byte order mark. Releases the memory of `bytes`. Throws `invalid_json` if not UTF-8, or `payload_too_large`. */

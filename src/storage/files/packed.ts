@@ -91,8 +91,7 @@ export async function unpack(
 			const message = `${name} has more than ${mostBytes} bytes when it is unpacked; limits.max_file_bytes in the policy allows ${mostBytes}.`;
 			throw new PalimpsestError("payload_too_large", message);
 		}
-		// The library uses the memory of a piece again.
-		pieces.push(Uint8Array.from(piece));
+		pieces.push(piece);
 	});
 	try {
 		for (let start = 0; start < bytes.length; start += pieceBytes) {

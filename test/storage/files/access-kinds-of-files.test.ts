@@ -37,6 +37,13 @@ describe.each(Object.entries(ways))("%s", (_name, read) => {
 		expect(held(after) - held(before)).toBeLessThan(256 * 1024 * 1024);
 	});
 
+	it("refuses a database of SQLite by its kind", async () => {
+		const file = join(folder, "sessions.db");
+		await writeFile(file, `SQLite format 3\0${"x".repeat(4_080)}`);
+		const { code, message } = await refusal(read(file));
+		expect([code, message]).toEqual(["unreadable_file", expect.stringContaining("it is a database of SQLite. Export")]);
+	});
+
 	it("accepts exactly the allowed number of bytes", async () => {
 		const file = join(folder, "file");
 		await writeFile(file, "12345");
