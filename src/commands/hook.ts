@@ -47,11 +47,12 @@ async function answerHook(host: CommandHookHost, values: HookOptions, unknown: s
 		}
 		const mostChars = readMaxChars(values);
 		const input = await readEvent();
-		if (answerStart && input.length <= mostStartBytes && input.includes('"SessionStart"'))
+		// Claude Code's mod says `masked` where people's words are still in view.
+		const mod = host.name === "claude-code" ? process.env.PALIMPSEST_MOD : undefined;
+		if (answerStart && mod !== "masked" && input.length <= mostStartBytes && input.includes('"SessionStart"'))
 			answer = await answeredStart({ host, answerStart, input: input.toString("utf8"), values });
-		const isCutByMod = host.name === "claude-code" && process.env.PALIMPSEST_MOD === "1";
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
-		if (input.length > mostChars && !isCutByMod)
+		if (input.length > mostChars && !mod)
 			answer ??= await shortened({ host, input: input.toString("utf8"), mostChars, values });
 	} catch (error) {
 		process.stderr.write(`palimpsest: result left unedited: ${describeError(error)}\n`);

@@ -92,7 +92,8 @@ export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
 	PALIMPSEST_PROXY: "the proxy in front of a program; `launch` and the plugins set it for the server",
-	PALIMPSEST_MOD: "whether a mod cuts results inside Claude Code, which sets it: its hook then does nothing",
+	PALIMPSEST_MOD:
+		"what a mod does inside Claude Code, which sets it, so that its hook does not do it again: 1 (cuts results) or masked (also after a compaction that kept people's words)",
 	PALIMPSEST_TOOLS: "the tools that the server offers, as `serve --tools`",
 	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
 	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as the lines of the file of `--auth-tokens`",

@@ -15,6 +15,10 @@ export interface ModSettings extends ArrivalPolicy {
 	readonly figures: "all" | "private" | "none";
 	/** Our proxy counts the requests. */
 	readonly isBehindProxy: boolean;
+	/** A compaction masks old results where that is enough. */
+	readonly masks: boolean;
+	/** The percentage of the window from which the mod starts a compaction after a turn; 0 for never. */
+	readonly compactAt: number;
 }
 
 /** `passive`: the mod leaves everything to the hook, because it could not keep a promise of the policy. */
@@ -81,7 +85,7 @@ export function modState(given: {
 	} catch {
 		return passive("the archive's namespace has another form");
 	}
-	const truncate = tableAt(own, "truncate");
+	const [truncate, mask] = [tableAt(own, "truncate"), tableAt(own, "mask")];
 	const locale = firstOf(localeNames, [options.language, environment.PALIMPSEST_LOCALE, own.locale]);
 	const settings: ModSettings = {
 		locale: locale ?? readerLocale(environment, () => undefined) ?? "en",
@@ -89,17 +93,32 @@ export function modState(given: {
 			max_chars: firstSize([options.max_chars, truncate.max_chars]) ?? 16_000,
 			command_chars: firstSize([options.command_chars, truncate.command_chars]) ?? 4_000,
 		},
-		mask: { thrift: firstOf(thrifts, [tableAt(own, "mask").thrift]) ?? "medium" },
+		mask: { thrift: firstOf(thrifts, [mask.thrift]) ?? "medium" },
 		archive: `${place === "" || place === "files" ? `${state}/archive` : place}/${folder}`,
 		figuresFolder: `${state}/figures`,
 		figures: firstOf(["all", "private", "none"] as const, [environment.PALIMPSEST_FIGURES, own.figures]) ?? "all",
-		isBehindProxy: Boolean(environment.PALIMPSEST_PROXY) || usualProxy.test(environment.ANTHROPIC_BASE_URL ?? ""),
+		isBehindProxy: Boolean(environment.PALIMPSEST_PROXY),
+		masks: mask.enabled !== false,
+		compactAt: percentage(options.compact_at),
 	};
 	return { kind: "active", settings };
 }
 
-/** Of a person who has set it by hand; `launch` sets a variable of ours. */
-const usualProxy = /^http:\/\/(?:127\.0\.0\.1|localhost):8787(?:\/|$)/;
+/** Where our proxy would say that it runs, for a base URL that a person has set by hand: `launch` sets a variable of ours. */
+export function proxyToAsk({ ANTHROPIC_BASE_URL: base = "" }: ModSurroundings["environment"]): string | undefined {
+	const origin = /^http:\/\/(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?(?=\/|$)/.exec(base)?.[0];
+	return origin && `${origin}/palimpsest/healthz`;
+}
+
+/** Whether a proxy of ours has answered. */
+export function isProxy(answer: string): boolean {
+	try {
+		const health: unknown = JSON.parse(answer);
+		return isJsonObject(health) && health.status === "ok" && typeof health.pid === "number" && "version" in health;
+	} catch {
+		return false;
+	}
+}
 
 const thrifts = ["low", "medium", "high"] as const;
 
@@ -124,6 +143,11 @@ const leastChars = 200;
 
 function firstSize(values: readonly unknown[]): number | undefined {
 	return values.map(Number).find((value) => Number.isSafeInteger(value) && value >= leastChars);
+}
+
+function percentage(value: unknown): number {
+	const number = Number(value);
+	return number >= 1 && number <= 100 ? number : 0;
 }
 
 const homeOf = ({ HOME, USERPROFILE }: ModSurroundings["environment"]) => HOME || USERPROFILE || "";

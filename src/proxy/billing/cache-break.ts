@@ -95,7 +95,8 @@ const leastTokens = 1_024;
 /** The share of a prompt by which the sizes of its parts may be wrong. */
 const errorShare = 0.02;
 
-function isLoss(tokens: number, expected: number): boolean {
+/** Whether so many tokens are missing in what was expected to be read. */
+export function isLoss(tokens: number, expected: number): boolean {
 	return tokens > Math.max(leastTokens, expected * errorShare);
 }
 

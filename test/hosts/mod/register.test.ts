@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { Row } from "../../../src/hosts/mod/compaction.ts";
 import { openArchive } from "../../../src/storage/archive/open.ts";
 import type { FigureLine } from "../../../src/storage/figures/line.ts";
 import { readFigures } from "../../../src/storage/figures/store.ts";
@@ -248,9 +249,21 @@ describe("recall", () => {
 });
 
 describe("figures", () => {
+	const usage = { model: "claude-opus-5-5", input_tokens: 10, output_tokens: 100, cache_read_input_tokens: 1_000 };
+
+	const lines = async (count: number) => {
+		const read = async () => {
+			const found: FigureLine[] = [];
+			const folder = join(home, ".local/state/palimpsest/figures");
+			for await (const line of readFigures({ since: Date.now() - 3_600_000, folder })) found.push(line);
+			return found;
+		};
+		await vi.waitUntil(async () => (await read().catch(() => [])).length === count);
+		return read();
+	};
+
 	it("are those of each request and of what was cut, in the folder of all figures", async () => {
 		const engine = await startEngine({ home });
-		const usage = { model: "claude-opus-5-5", input_tokens: 10, output_tokens: 100, cache_read_input_tokens: 1_000 };
 		const { passed } = await engine.step({
 			...usage,
 			cache_creation_input_tokens: 200,
@@ -259,24 +272,19 @@ describe("figures", () => {
 		expect(passed).toEqual([{ kind: "text" }]);
 		await engine.result(whole);
 		await engine.step(usage, "a1");
-		const folder = join(home, ".local/state/palimpsest/figures");
-		const lines = async () => {
-			const read: FigureLine[] = [];
-			for await (const line of readFigures({ since: Date.now() - 3_600_000, folder })) read.push(line);
-			return read;
-		};
-		await vi.waitUntil(async () => (await lines().catch(() => [])).length === 3);
-		expect(await lines()).toMatchObject([
+		expect(await lines(3)).toMatchObject([
 			{ kind: "request", program: "claude", input: 10, read: 1_000, write: 200, billed: 10 + 50 + 400 },
 			{ kind: "result", by: "plugin", chars_before: whole.length },
 			{ kind: "request", agent: "Explore" },
 		]);
 	});
 
-	it.each([{ PALIMPSEST_PROXY: "http://127.0.0.1:40001" }, { ANTHROPIC_BASE_URL: "http://localhost:8787" }])(
-		"leave requests to the proxy that counts them: %j",
+	const health = { "http://127.0.0.1:9000/palimpsest/healthz": '{"status":"ok","version":"0.1.0","pid":7}' };
+
+	it.each([{ PALIMPSEST_PROXY: "http://127.0.0.1:40001" }, { ANTHROPIC_BASE_URL: "http://127.0.0.1:9000/anthropic" }])(
+		"leave requests to the proxy that counts them, on any port: %j",
 		async (variables) => {
-			const engine = await startEngine({ home, variables });
+			const engine = await startEngine({ home, variables, answers: health });
 			await engine.step({ model: "claude-opus-5-5", input_tokens: 10, output_tokens: 100 });
 			expect(await readdir(home)).toEqual([]);
 			await engine.result(whole);
@@ -286,6 +294,65 @@ describe("figures", () => {
 			expect(await readFile(join(folder, file), "utf8")).not.toContain('"request"');
 		},
 	);
+
+	it.each([
+		["another server on this machine", "http://127.0.0.1:9001"],
+		["a server that answers otherwise", "http://localhost:9002"],
+		["a server elsewhere", "https://gateway.example/palimpsest"],
+	])("count requests to %s", async (_, ANTHROPIC_BASE_URL) => {
+		const answers = { "http://localhost:9002/palimpsest/healthz": '{"status":"ok"}' };
+		const engine = await startEngine({ home, variables: { ANTHROPIC_BASE_URL }, answers });
+		await engine.step(usage);
+		expect(await lines(1)).toMatchObject([{ kind: "request" }]);
+	});
+
+	it("tell why the cache broke, for the session and each subagent by its name", async () => {
+		const engine = await startEngine({ home });
+		vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 10, 28, 12) });
+		try {
+			const answer = { ...usage, input_tokens: 0 };
+			const [first, again] = [
+				{ ...answer, cache_read_input_tokens: 0, cache_creation_input_tokens: 40_000 },
+				{ ...answer, cache_read_input_tokens: 40_000, cache_creation_input_tokens: 1_000 },
+			];
+			const broken = { ...answer, cache_read_input_tokens: 10_000, cache_creation_input_tokens: 31_000 };
+			await engine.step(first);
+			await engine.step(first, "a1");
+			await engine.step(again);
+			await engine.step(again, "a1");
+			await engine.step(broken, undefined, "high");
+			await engine.step({ ...broken, model: "claude-sonnet-5" }, undefined, "high");
+			vi.setSystemTime(Date.now() + 6 * 60_000);
+			await engine.step({ ...broken, model: "claude-sonnet-5" }, undefined, "high");
+			const read = await lines(10);
+			expect(read.filter(({ kind }) => kind === "break")).toMatchObject([
+				{ cause: "effort", tokens: 31_000, usd: expect.closeTo(0.149, 3) },
+				{ cause: "model", tokens: 31_000 },
+				{ cause: "pause", tokens: 31_000 },
+			]);
+			expect(read.filter((line) => "agent" in line)).toMatchObject([{ agent: "Explore" }, { agent: "Explore" }]);
+		} finally {
+			vi.useRealTimers();
+		}
+	});
+
+	it("tell of a resume with an expired cache, and of masking in a compaction", async () => {
+		const resumed = { source: "resume", prompt_cache_likely_expired: true, context_tokens: 40_000 };
+		const engine = await startEngine({ home, resumed });
+		const written = { ...usage, input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 41_000 };
+		await engine.step(written);
+		engine.conversation.tokens = 41_000;
+		engine.conversation.rows = Array.from({ length: 20 }, (_, at): Row[] => [
+			{ role: "assistant", text: "", toolUses: [{ tool_use_id: `t${at}`, tool: "Bash", input: {} }] },
+			{ role: "user", text: "", toolUses: [], toolResults: [{ tool_use_id: `t${at}`, text: whole.slice(0, 4_000) }] },
+		]).flat();
+		expect(await engine.compact()).toBeDefined();
+		await engine.step({ ...written, cache_read_input_tokens: 12_000, cache_creation_input_tokens: 20_000 });
+		expect((await lines(4)).filter(({ kind }) => kind === "break")).toMatchObject([
+			{ cause: "pause", tokens: 40_000 },
+			{ cause: "masking", tokens: 20_000 },
+		]);
+	});
 
 	it("are not kept where the policy keeps none", async () => {
 		const engine = await startEngine({ home, variables: { PALIMPSEST_FIGURES: "none" } });

@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { JsonObject } from "../../../src/engine/conversation/json.ts";
-import type { Engine, On } from "../../../src/hosts/mod/engine.ts";
+import type { Row } from "../../../src/hosts/mod/compaction.ts";
+import type { Engine, HookStartEvent, On } from "../../../src/hosts/mod/engine.ts";
 import { register } from "../../../src/hosts/mod/register.ts";
 
 type Handler = ($: Engine, event: unknown, next: (event: unknown) => unknown) => unknown;
@@ -14,8 +15,20 @@ export async function startEngine(given: {
 	readonly options?: JsonObject;
 	readonly variables?: Readonly<Record<string, string>>;
 	readonly transcript?: string;
+	/** What servers on loopback answer, by address. */
+	readonly answers?: Readonly<Record<string, string>>;
+	/** What Claude Code tells of a session that goes on. */
+	readonly resumed?: HookStartEvent;
+	readonly rows?: readonly Row[];
 }) {
 	const { home, options = {}, variables = {}, transcript = `${home}/.claude/projects/p/s.jsonl` } = given;
+	const { answers = {}, resumed = { source: "startup" }, rows = [] } = given;
+	const conversation: { rows: readonly Row[]; sent: readonly { content: unknown }[]; tokens: number | undefined } = {
+		rows,
+		sent: [],
+		tokens: undefined,
+	};
+	const [commands, ran, drafts, choices]: [JsonObject[], string[], string[], number[]] = [[], [], [], []];
 	const environment: Record<string, string | undefined> = { HOME: home, LANG: "C.UTF-8", ...variables };
 	const handlers = new Map<string, { readonly handler: Handler; readonly caught: Handler }>();
 	const registered: JsonObject[] = [];
@@ -32,6 +45,15 @@ export async function startEngine(given: {
 			id: async () => "10a1f8a2-9bd8-429d-8b1f-ceaccdb918d2",
 			root: async () => `${home}/project`,
 			info: async () => ({ transcriptPath: transcript, platform: "linux" }),
+			model: async () => "claude-opus-5-5",
+			messages: (async (form?: { readonly as: "api" }) => (form ? conversation.sent : conversation.rows)) as never,
+			usage: async () => ({
+				context: {
+					window: 200_000,
+					...(conversation.tokens === undefined ? {} : { tokens: conversation.tokens }),
+					breakdown: { rawMaxTokens: 200_000, categories: [{ name: "Messages", tokens: 1_000, kind: "used" }] },
+				},
+			}),
 		},
 		env: {
 			get: async (name) => environment[name],
@@ -57,13 +79,33 @@ export async function startEngine(given: {
 		process: { run: async ([, , path = ""]) => utimes(path, new Date(), new Date()) },
 		agent: { list: async () => [{ id: "a1", type: "Explore" }] },
 		tool: { register: async (tool) => void registered.push(tool as JsonObject) },
-		ui: { log: (text) => void logged.push(text) },
+		command: {
+			register: async (command) => void commands.push(command as JsonObject),
+			run: async ({ command }) => void ran.push(command),
+		},
+		prompt: { fill: async ({ text }) => void drafts.push(text) },
+		http: {
+			async fetch(url) {
+				const answer = answers[url];
+				if (answer === undefined) throw new Error("palimpsest: $.http.fetch failed: ECONNREFUSED");
+				return { ok: true, text: answer };
+			},
+		},
+		ui: {
+			log: (text) => void logged.push(text),
+			async ask(_, options) {
+				const answer = choices.shift();
+				if (answer === undefined) throw new Error("palimpsest: $.ui.ask: dismissed");
+				const { options: offered = [] } = options as { readonly options?: readonly string[] };
+				return offered[answer] ?? "";
+			},
+		},
 	};
 	const on = (event: string, ...rest: readonly unknown[]) => {
 		const [matcher, handler] =
-			rest.length === 2 ? (rest as [{ readonly tool: string }, Handler]) : [undefined, rest[0] as Handler];
+			rest.length === 2 ? (rest as [Readonly<Record<string, string>>, Handler]) : [undefined, rest[0] as Handler];
 		const entry = { handler, caught: handler };
-		handlers.set(matcher === undefined ? event : `${event} ${matcher.tool}`, entry);
+		handlers.set(matcher === undefined ? event : `${event} ${Object.values(matcher)[0]}`, entry);
 		return {
 			catch(caught: Handler): void {
 				entry.caught = caught;
@@ -81,12 +123,32 @@ export async function startEngine(given: {
 			return caught($, event, bottom);
 		}
 	};
+	await raise("classic.SessionStart", { hook_event_name: "SessionStart", ...resumed });
 	await raise("session.start", { cwd: `${home}/project` });
 
 	return {
 		environment,
 		registered,
 		logged,
+		/** Commands that the mod registered and ran, and what it wrote into the prompt. */
+		commands,
+		ran,
+		drafts,
+		/** The next answers of a person, by their places among what is offered. */
+		choices,
+		conversation,
+		/** A compaction; `undefined` where Claude Code summarises. */
+		async compact(how: { readonly trigger?: string; readonly agentId?: string; readonly instructions?: string } = {}) {
+			const event = { trigger: "auto", messages: conversation.rows, ...how };
+			let isSummarised = false;
+			const answer = await raise("session.compact", event, () => {
+				isSummarised = true;
+				return { messages: [] };
+			});
+			return isSummarised ? undefined : (answer as { readonly messages?: readonly Row[]; readonly skip?: string });
+		},
+		palimpsest: async (args = "") =>
+			((await raise("command.run palimpsest", { command: "palimpsest", args })) as { readonly text: string }).text,
 		/** From now on. */
 		fail(kind: Fault | undefined): void {
 			fault = kind;
@@ -112,9 +174,10 @@ export async function startEngine(given: {
 				...input,
 			})) as JsonObject,
 		/** A request of the model that has been answered. */
-		async step(usage: object, agentId?: string) {
+		async step(usage: object, agentId?: string, effort?: string) {
 			const { handler } = handlers.get("turn.step") as { handler: Handler };
-			const event = { turnId: "t", index: 0, ...(agentId === undefined ? {} : { agentId }) };
+			const of = { ...(agentId === undefined ? {} : { agentId }), ...(effort === undefined ? {} : { effort }) };
+			const event = { turnId: "t", index: 0, ...of };
 			const answered = async function* () {
 				yield { kind: "text" };
 				return { usage };
