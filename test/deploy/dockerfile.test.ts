@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { isWhole } from "../support/breadth.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { carryOut } from "./carry-out.ts";
@@ -34,7 +35,8 @@ describe("the Dockerfile", () => {
 		expect(textsOf(server, "HEALTHCHECK")[0]).toContain(`http://127.0.0.1:${port}/healthz`);
 	});
 
-	it("builds the package from the copied files alone", async () => {
+	// The build is that of the package, which other tests install.
+	it.runIf(isWhole)("builds the package from the copied files alone", async () => {
 		const folder = await scratchFolder();
 		// dockerfile-steps.exhaustive.test.ts goes on with the packages of the image, and with its server.
 		const upToBuild = build.instructions.findIndex(({ text }) => text === "npm run build") + 1;

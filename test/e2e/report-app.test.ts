@@ -53,10 +53,8 @@ describe("the context report as an MCP App", () => {
 	});
 
 	it.skipIf(!hasBrowser).each([
-		[320, "light"],
 		[320, "dark"],
 		[1100, "light"],
-		[1100, "dark"],
 	] as const)("shows the answer of the tool in a host's frame: %s px, %s", async (width, theme) => {
 		const { page: app, call } = await asHost();
 		const result = await call("guard_context", { ...given, respond_with: "report" });

@@ -31,7 +31,7 @@ describe("truncate_output with a strategy, over standard input and output", () =
 		}
 	});
 
-	it.each([60, 150, 500, 2_000])(
+	it.each([60, 500])(
 		"keeps the complete answer within %i tokens, as structured content and as blocks",
 		async (most) => {
 			const countTokens = await loadCounter("o200k_base");

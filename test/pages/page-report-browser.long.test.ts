@@ -9,10 +9,8 @@ const { show } = startBrowser();
 
 describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () => {
 	it.each([
-		[360, "light"],
 		[360, "dark"],
 		[1600, "light"],
-		[1600, "dark"],
 	] as const)("is accessible and independent of the network at %s px, %s", async (width, scheme) => {
 		const { page, requests, complaints } = await show(await reportPage({ report: reportFixture() }), { width, scheme });
 		expect(await page.locator("table").count()).toBe(3);

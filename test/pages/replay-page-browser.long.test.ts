@@ -13,10 +13,8 @@ beforeAll(async () => {
 
 describe.skipIf(!hasBrowser)("the page of a replay, in a browser", () => {
 	it.each([
-		[360, "light"],
 		[360, "dark"],
 		[1600, "light"],
-		[1600, "dark"],
 	] as const)("is drawn, accessible and independent of the network at %s px, %s", async (width, scheme) => {
 		const { page, requests, complaints } = await show(html, { width, scheme });
 		const plots = await paintedPlots(page);

@@ -4,11 +4,12 @@ import { loadCounter } from "../../../src/formats/tokens/counter.ts";
 import { openArchive } from "../../../src/storage/archive/open.ts";
 import type { PartRequest } from "../../../src/storage/archive/part.ts";
 import { selectPart } from "../../../src/storage/archive/select.ts";
+import { isWhole } from "../../support/breadth.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 
-const lines = 1_000_000;
+const lines = isWhole ? 1_000_000 : 200_000;
 
-describe("an original of 100 MB", () => {
+describe(`an original of ${lines / 10_000} MB`, () => {
 	let countTokens: CountTokens = () => 0;
 	beforeAll(async () => {
 		countTokens = await loadCounter("o200k_base");
@@ -19,7 +20,7 @@ describe("an original of 100 MB", () => {
 		if (archive === undefined) throw new Error("no archive");
 		const lineAt = (number: number) => `${number} ${"x".repeat(99 - String(number).length)}\n`;
 		const text = Array.from({ length: lines }, (_, index) => lineAt(index + 1)).join("");
-		expect(text.length).toBeGreaterThan(100_000_000);
+		expect(text.length).toBe(100 * lines);
 		const [ref = ""] = await archive.put([{ text, kind: "result" }]);
 		let mostHeld = 0;
 		const recall = (request: PartRequest) =>
@@ -33,10 +34,10 @@ describe("an original of 100 MB", () => {
 				})();
 				return select(watched);
 			});
-		const middle = Array.from({ length: 10 }, (_, index) => lineAt(500_000 + index)).join("");
-		expect((await recall({ lines: "500000-500009" })).value.text).toBe(middle);
+		const middle = Array.from({ length: 10 }, (_, index) => lineAt(150_000 + index)).join("");
+		expect((await recall({ lines: "150000-150009" })).value.text).toBe(middle);
 		expect((await recall({ tail: 1 })).value.text).toBe(lineAt(lines));
-		expect((await recall({ grep: "^777777 ", context: 0 })).value.text).toBe(`777777:${lineAt(777_777)}`);
+		expect((await recall({ grep: "^177777 ", context: 0 })).value.text).toBe(`177777:${lineAt(177_777)}`);
 		expect((await recall({ chars: "0-6" })).value.text).toBe("1 xxxx");
 		const whole = (await recall({})).value;
 		expect(whole.tokens).toBeLessThanOrEqual(2000);
