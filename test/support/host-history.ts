@@ -25,6 +25,8 @@ export interface HostForm {
 	readonly alternatesSystem: boolean;
 	readonly hasBillingHeader: boolean;
 	readonly offersRecall: boolean;
+	/** Edits of the context that it asks the API for. */
+	readonly contextManagement?: Json;
 }
 
 const schema = { type: "object", properties: { command: { type: "string" } } };
@@ -39,7 +41,7 @@ export function bodyOf(
 		counts,
 	}: { readonly request: number; readonly signed: (number: number) => Json; readonly counts: boolean },
 ): Json {
-	const { model, thinking, cacheControl, alternatesSystem, hasBillingHeader, offersRecall } = form;
+	const { model, thinking, cacheControl, alternatesSystem, hasBillingHeader, offersRecall, contextManagement } = form;
 	const mark = cacheControl ? { cache_control: cacheControl } : {};
 	const billing = { type: "text", text: `x-anthropic-billing-header: cc_version=2.1; cch=${request};` };
 	const names = ["Bash", "Grep", ...(offersRecall ? ["mcp__palimpsest__recall_original"] : [])];
@@ -47,6 +49,7 @@ export function bodyOf(
 		model,
 		...(counts ? {} : { max_tokens: "@max", metadata: { user_id: `request-${request}` } }),
 		...(thinking ? { thinking } : {}),
+		...(contextManagement ? { context_management: contextManagement } : {}),
 		system: [...(hasBillingHeader ? [billing] : []), { type: "text", text: "You are an agent. @accent", ...mark }],
 		tools: names.map((name) => ({ name, description: `${name} of the project.`, input_schema: schema })),
 		messages: history.map(({ role, blocks }, index) => {
@@ -94,6 +97,11 @@ export function resultsIn(
 	return history.flatMap(({ blocks }, message) =>
 		blocks.flatMap((result) => (result.kind === "result" ? [{ message, result }] : [])),
 	);
+}
+
+/** Names a result: with short ids, and after a host has rewritten it, another one has the same id. */
+export function keyOf({ id, content }: HostResult): string {
+	return `${id} ${JSON.stringify(content)}`;
 }
 
 export function thinkingIn(history: readonly HostMessage[]): { readonly message: number; readonly number: number }[] {

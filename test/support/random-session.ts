@@ -3,6 +3,7 @@ import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { enforcementOf } from "./claude-models.ts";
+import { clearingNames } from "./clearing-oracle.ts";
 import { bodyOf, type HostBlock, type HostMessage, resultsIn, spelled, withoutThinking } from "./host-history.ts";
 import { createAnswers, isAskingTool, written } from "./random-answers.ts";
 import { chooseSession, models } from "./session-choices.ts";
@@ -45,7 +46,9 @@ export type SessionCounts = Record<(typeof happenings)[number], number> & Oracle
 
 /** Counts of what random sessions did, from 0. */
 export function noCounts(): SessionCounts {
-	return Object.fromEntries([...happenings, ...countedNames].map((name) => [name, 0])) as SessionCounts;
+	return Object.fromEntries(
+		[...happenings, ...countedNames, ...clearingNames].map((name) => [name, 0]),
+	) as SessionCounts;
 }
 
 interface Branch {
@@ -65,13 +68,18 @@ const nothingHeld: HeldLimits = {
  * Plays a session of an agent program that does at random what such programs do, through the proxy and, in a second world,
  * without it. Throws where the proxy breaks a rule; `seed` repeats the session.
  */
-export async function playRandomSession(seed: number, folder: string, counts: SessionCounts): Promise<void> {
+export async function playRandomSession(
+	seed: number,
+	folder: string,
+	{ counts, by }: { readonly counts: SessionCounts; readonly by: "palimpsest" | "provider" },
+): Promise<void> {
 	const random = createRandom(seed);
 	const chance = (share: number) => random() < share;
 	const upTo = (most: number) => Math.floor(random() * (most + 1));
 
-	const choices = chooseSession(random);
-	const { account, behaviour, bringsBinding, isGateway, form, sentBetas, host, turns, policy } = choices;
+	const choices = chooseSession(random, by);
+	const { account, behaviour, bringsBinding, isGateway, refusesClearing, form, sentBetas, host, turns, policy } =
+		choices;
 	let { model } = choices;
 
 	let time = Date.now();
@@ -85,8 +93,8 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 		holdout: host.isHeldOut ? 1 : 0,
 		limits,
 	});
-	const real = createSessionUpstream({ account, isGateway });
-	const mirror = createSessionUpstream({ account, isGateway });
+	const real = createSessionUpstream({ account, isGateway, refusesClearing });
+	const mirror = createSessionUpstream({ account, isGateway, refusesClearing });
 	const oracle = createSessionOracle(counts);
 	const processes: Editing[] = [await proxy.open()];
 	if (host.isTwofold) processes.push(await proxy.open());
@@ -327,6 +335,7 @@ export async function playRandomSession(seed: number, folder: string, counts: Se
 		const received = isRefused && host.isRefusedFirst ? something : real.receive(body, given);
 		const last = isRefused && received.kind === "accepted" ? something : received;
 		if (last.kind === "refused") {
+			oracle.refused(history, body);
 			counts[
 				last.message.includes("different conversation") ? "refused_for_reasoning" : "refused_for_something_else"
 			] += 1;

@@ -7,17 +7,20 @@ export async function playRandomSessions({
 	first,
 	count,
 	counts = noCounts(),
+	by = "palimpsest",
 }: {
 	/** The first seed. */
 	readonly first: number;
 	readonly count: number;
 	readonly counts?: SessionCounts;
+	/** Who takes old results out: `mask.by` of the policy. */
+	readonly by?: "palimpsest" | "provider";
 }): Promise<SessionCounts> {
 	const folder = await scratchFolder();
 	const failed = new Map<string, number[]>();
 	for (let seed = first; seed < first + count; seed += 1) {
 		try {
-			await playRandomSession(seed, `${folder}/${seed}`, counts);
+			await playRandomSession(seed, `${folder}/${seed}`, { counts, by });
 		} catch (error) {
 			const rule = String(error).replace(/messages\.\d+\.content\.\d+/g, "a block");
 			failed.set(rule, [...(failed.get(rule) ?? []), seed]);

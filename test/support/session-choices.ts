@@ -18,8 +18,8 @@ export const models = [
 	"claude-opus-4-8",
 ];
 
-/** What a random session is: its model and account, its host, and the policy of the proxy. */
-export function chooseSession(random: () => number) {
+/** What a random session is: its model and account, its host, and the policy of the proxy. `by`: who takes old results out. */
+export function chooseSession(random: () => number, by: "palimpsest" | "provider") {
 	const chance = (share: number) => random() < share;
 	const upTo = (most: number) => Math.floor(random() * (most + 1));
 	const model = pick(random, models);
@@ -66,6 +66,7 @@ export function chooseSession(random: () => number) {
 		preset: "balanced",
 		thinking: pick(random, ["auto", "auto", "auto", "auto", "auto", "strip_after_edit", "keep", "refuse"] as const),
 		mask: {
+			by,
 			cadence: pick(random, ["break_even", "every_turn", "stride", "stride"] as const),
 			stride_turns: 2 + upTo(3),
 			window_turns: 1 + upTo(2),
@@ -79,5 +80,13 @@ export function chooseSession(random: () => number) {
 		},
 		guard: { context_window_override: chance(0.3) ? 3_000 : 200_000, reserve_tokens: 500 },
 	});
-	return { model, account, behaviour, bringsBinding, isGateway, form, sentBetas, host, turns, policy };
+	const clears = by === "provider";
+	const refusesClearing = clears && chance(0.15);
+	// As Claude Code asks for it.
+	const ownEdit = clears && chance(0.5) ? { type: "clear_thinking_20251015", keep: "all" } : undefined;
+	const manages = ownEdit ? { ...form, contextManagement: { edits: [ownEdit] } } : form;
+	return {
+		...{ model, account, behaviour, bringsBinding, isGateway, refusesClearing },
+		...{ form: manages, sentBetas, host, turns, policy },
+	};
 }

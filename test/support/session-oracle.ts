@@ -1,7 +1,8 @@
 import { unseenAnswer } from "../../src/engine/masking/asked.ts";
 import { isReferenceLine } from "../../src/storage/restore/recognise.ts";
 import { isThinking } from "./bound-prefix.ts";
-import { type HostMessage, type HostResult, resultsIn, spelled, startOf, thinkingIn } from "./host-history.ts";
+import { type ClearingCounts, createClearingOracle, shownMessages } from "./clearing-oracle.ts";
+import { type HostMessage, type HostResult, keyOf, resultsIn, spelled, startOf, thinkingIn } from "./host-history.ts";
 import type { Json, Message } from "./thinking-session.ts";
 
 /** A request that the provider took, beside what the host sent. */
@@ -88,7 +89,7 @@ export const countedNames = [
 	"own",
 ] as const;
 
-export type OracleCounts = Record<(typeof countedNames)[number], number>;
+export type OracleCounts = Record<(typeof countedNames)[number], number> & ClearingCounts;
 
 /**
  * Says what is wrong with what was sent, from the sent texts alone: it knows nothing of the memory of the proxy. An error
@@ -101,16 +102,21 @@ export function createSessionOracle(counts: OracleCounts) {
 	/** The last form of a result in any conversation of a process. */
 	const lastForms = new WeakMap<object, Map<string, Form>>();
 
+	const clearing = createClearingOracle(counts);
+
 	return {
-		/** The originals of the results that are not sent whole. */
+		refused: clearing.refused,
+		/** The originals of the results that the model is not shown whole. */
 		replacedIn(history: readonly HostMessage[]): string[] {
 			const { forms } = conversationOf(history);
+			const cleared = clearing.clearedIn(history);
 			return resultsIn(history).flatMap(({ result }) => {
 				const { kind = "whole" } = forms.get(keyOf(result)) ?? {};
 				const { content } = result;
 				// What our server answers says nothing, so it is not kept.
-				if (kind === "cut" && isAnswered(content)) return [];
-				return kind === "whole" ? [] : [typeof content === "string" ? content : String((content as Json[])[0]?.text)];
+				if ((kind === "cut" || cleared.has(keyOf(result))) && isAnswered(content)) return [];
+				const isWhole = kind === "whole" && !cleared.has(keyOf(result));
+				return isWhole ? [] : [typeof content === "string" ? content : String((content as Json[])[0]?.text)];
 			});
 		},
 		check(taken: TakenRequest): void {
@@ -121,6 +127,7 @@ export function createSessionOracle(counts: OracleCounts) {
 			const forms = formsIn(taken, sent);
 			const out = blocksOut(taken, sent);
 			checkBytes(taken, sent);
+			clearing.check(taken);
 			if (taken.isOwn) counts.own += 1;
 			else {
 				checkReferences(taken, sent);
@@ -170,8 +177,12 @@ export function createSessionOracle(counts: OracleCounts) {
 	function checkBytes({ hostBody, hostText, text, asksToDrop }: TakenRequest, sent: Json): void {
 		if (text === hostText) return;
 		const sentMessages = sent.messages as readonly Message[];
+		const { context_management: managed } = sent;
+		// A field that the host does not send comes first.
+		const isNew = managed !== undefined && !Object.hasOwn(hostBody, "context_management");
 		const expected = Object.fromEntries(
-			Object.entries(hostBody).map(([name, value]) => {
+			Object.entries(isNew ? { context_management: managed, ...hostBody } : hostBody).map(([name, value]) => {
+				if (name === "context_management") return [name, managed];
 				if (name === "thinking" && asksToDrop) return [name, sent.thinking];
 				// The checksum of the body that the host wrote does not hold for another.
 				if (name === "system") return [name, JSON.parse(JSON.stringify(value).replace(/ cch=\w+;/, ""))];
@@ -234,6 +245,7 @@ export function createSessionOracle(counts: OracleCounts) {
 				const isAnswer = isAnswered(result.content);
 				if (now.kind === "cut" && !onlyCounts) counts[isAnswer ? "answered" : "cuts"] += 1;
 				if (now.kind === "repeat" && !onlyCounts) counts.repeats += 1;
+				if (isNoted(now.content) && !onlyCounts) counts.notes += 1;
 				if (isAnswer && now.kind === "masked") fail("an answer to the agent was masked before it was sent");
 				continue;
 			}
@@ -260,8 +272,8 @@ export function createSessionOracle(counts: OracleCounts) {
 	}
 
 	/** Every line that stands for others points to just these in an earlier result of this request, where they are sent themselves. */
-	function checkReferences({ history }: TakenRequest, sent: { readonly messages: readonly Message[] }): void {
-		const results = sentResults(sent.messages);
+	function checkReferences({ history }: TakenRequest, sent: Json): void {
+		const results = sentResults(shownMessages(sent));
 		const originals = new Map(resultsIn(history).map(({ result }) => [result.id, textOf(result.content)]));
 		for (const [place, { id, text }] of results.entries()) {
 			const original = originals.get(id);
@@ -275,9 +287,8 @@ export function createSessionOracle(counts: OracleCounts) {
 
 	/** Whether the lines that a result pointed to are in this request. */
 	function stillPoints(content: string, result: HostResult, message: number, { history, text }: TakenRequest): boolean {
-		const sent = JSON.parse(text) as { readonly messages: readonly Message[] };
 		const earlier = new Set(resultsIn(history).flatMap((one) => (one.message < message ? [one.result.id] : [])));
-		const results = sentResults(sent.messages).filter(({ id }) => earlier.has(id));
+		const results = sentResults(shownMessages(JSON.parse(text) as Json)).filter(({ id }) => earlier.has(id));
 		const lines = textOf(JSON.parse(content)).split("\n").filter(isReferenceLine);
 		return lines.every((line) => pointsTo(line, textOf(result.content), results));
 	}
@@ -394,12 +405,13 @@ function isSameThinking(one: Json, other: Json): boolean {
 	return isThinking(one) && one.signature === other.signature && one.data === other.data;
 }
 
-function keyOf(result: HostResult): string {
-	return `${result.id} ${JSON.stringify(result.content)}`;
-}
+const note = /\\n\\n\[Old tool results were cleared.*\](?="[}\]]*$)/;
 
+const isNoted = (content: string) => note.test(content);
+
+/** A note on what was cleared stands behind the text, and is no edit of it. */
 function kindOf(result: HostResult, content: unknown): Form["kind"] {
-	const text = JSON.stringify(content);
+	const text = JSON.stringify(content).replace(note, "");
 	if (text === JSON.stringify(result.content).replaceAll("@slash", "a/b")) return "whole";
 	if (/\[(?:Observation masked:|masked )/.test(text)) return "masked";
 	return textOf(content).split("\n").some(isReferenceLine) ? "repeat" : "cut";

@@ -2,6 +2,8 @@ import type { Policy } from "../../src/engine/policy/schema.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
+import { clearingBeta } from "../../src/proxy/sending/clearing.ts";
+import type { Variant } from "../../src/proxy/sending/compose.ts";
 import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/proxy/sending/editing.ts";
 import { type Plan, planNext } from "../../src/proxy/sending/plan.ts";
 import { dropBlocks, isBindingRefusal } from "../../src/proxy/sending/reasoning.ts";
@@ -123,12 +125,13 @@ export function createSessionProxy(what: {
 			let refusals = 0;
 			let last = text;
 			const askFor = async (
-				form: { readonly written: string | undefined; readonly asksToDrop: boolean } | undefined,
+				form: Pick<Variant<string>, "written" | "asksToDrop" | "asksToClear"> | undefined,
 			): Promise<Received> => {
 				last = form?.written ?? text;
 				const added =
-					form?.asksToDrop && form.written !== undefined && !betas.includes(dropBlocks.beta) ? [dropBlocks.beta] : [];
-				const received = await ask(JSON.parse(last) as Json, [...betas, ...added], last);
+					form?.written === undefined ? [] : [form.asksToDrop && dropBlocks.beta, form.asksToClear && clearingBeta];
+				const given = new Set([...betas, ...added.filter((beta) => beta !== false)]);
+				const received = await ask(JSON.parse(last) as Json, [...given], last);
 				refusals += Number(received.kind === "refused");
 				return received;
 			};

@@ -1,4 +1,5 @@
-import { refusalOfBinding, refusalOfGateway, refusalOfShape } from "./message-rules.ts";
+import { refusalOfContextManagement } from "./context-editing.ts";
+import { refusalOfBinding, refusalOfClearing, refusalOfGateway, refusalOfShape } from "./message-rules.ts";
 import {
 	type AcceptedRequest,
 	createPreservedThinking,
@@ -12,7 +13,9 @@ export type Received =
 	| { readonly kind: "accepted"; readonly accepted: AcceptedRequest };
 
 /** One world: an API with the rules for thinking, and the signatures that it gave. */
-export function createSessionUpstream(options: ThinkingAccount & { readonly isGateway: boolean }) {
+export function createSessionUpstream(
+	options: ThinkingAccount & { readonly isGateway: boolean; readonly refusesClearing: boolean },
+) {
 	const thinking = createPreservedThinking(options);
 	const signatures = new Map<number, Json>();
 	const numbers = new Map<unknown, number>();
@@ -27,7 +30,9 @@ export function createSessionUpstream(options: ThinkingAccount & { readonly isGa
 		receive(body: Json, betas: readonly string[]): Received {
 			const message =
 				(options.isGateway ? refusalOfGateway(body, betas) : undefined) ??
+				(options.refusesClearing ? refusalOfClearing(body) : undefined) ??
 				refusalOfBinding(body, betas) ??
+				refusalOfContextManagement(body, betas) ??
 				refusalOfShape(body);
 			if (message !== undefined) return { kind: "refused", message, headers: {} };
 			const checked = thinking.check(body, betas);

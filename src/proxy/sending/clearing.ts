@@ -47,10 +47,10 @@ export function mayBeHidden({ body }: Pick<AskedRequest, "body">): boolean {
 	return truncation === "auto" || edits.some(({ type }) => !/^clear_thinking_/.test(String(type)));
 }
 
-/** The state in which a cleared result is sent where the provider does not clear it. */
+/** The state in which a cleared result is sent where the provider does not clear it: its bytes have never changed. */
 export function uncleared(state: ResultState | undefined): ResultState | undefined {
 	if (state?.kind !== "cleared") return state;
-	return state.values.size === 0 ? undefined : { ...state, kind: state.sources ? "repeat" : "cut" };
+	return state.values.size === 0 ? undefined : { ...state, kind: state.sources ? "repeat" : "cut", changed: 0 };
 }
 
 /**
@@ -93,8 +93,8 @@ export function contextManagement(
 	const keep = uses.length - before.length;
 	const edit = {
 		type: clearToolUses,
-		// More than this many are always there.
-		trigger: { type: "tool_uses", value: Math.max(1, keep) },
+		// More than this are always there. No trigger is below 1, so one use alone needs another unit.
+		trigger: uses.length > 1 ? { type: "tool_uses", value: Math.max(1, keep) } : { type: "input_tokens", value: 1 },
 		keep: { type: "tool_uses", value: keep },
 		...(excluded.length > 0 ? { exclude_tools: excluded } : {}),
 	};
