@@ -63,6 +63,27 @@ export async function cutArrival(arrival: Arrival, settings: ModSettings): Promi
 	};
 }
 
+/** After so many the code is compiled, and a cut takes a tenth of the time of the first. */
+const cutsUntilFast = 20;
+const sample = Array.from(
+	{ length: 300 },
+	(_, at) => `src/part-${at % 7}.ts:${at}: expected ${at * 31} rows; got none\n`,
+);
+
+/** Cuts what nobody sees, piece by piece, while the model writes its first answer. */
+export async function warmUp(settings: ModSettings): Promise<void> {
+	const arrival = {
+		toolName: "Bash",
+		input: { command: "npm test" },
+		hasFailed: false,
+		task: "Repair the test of rows.",
+	};
+	for (let cut = 0; cut < cutsUntilFast; cut += 1) {
+		await cutArrival({ ...arrival, content: `run ${cut}\n${sample.join("")}` }, settings);
+		await new Promise((resolve) => setTimeout(resolve, 0));
+	}
+}
+
 async function cutText(text: string, most: number, arrival: Arrival, { locale }: ModSettings) {
 	// The archive keeps lone surrogates, which a mod cannot write.
 	if (text.length <= most || !text.isWellFormed()) return undefined;

@@ -38,14 +38,17 @@ export async function keepOriginal(original: KeptOriginal, where: { readonly dis
 	const unchecked = recordOf(about);
 	const record = withCheck(unchecked, await sha256(JSON.stringify(unchecked)));
 	const file = `${folder}/${fileNames.text(hash)}`;
-	const found = await disk.stat(file).catch(() => undefined);
-	const writing = [
+	const writeText = async () => {
+		const found = await disk.stat(file).catch(() => undefined);
+		if (found?.size !== bytes) await disk.write(file, text);
+		else if (at - found.mtimeMs > renewAfterMs) await disk.touch(file);
+	};
+	// Each waits for the program: together they wait once.
+	await Promise.all([
 		disk.write(`${folder}/${fileNames.about(hash, call)}`, record),
 		disk.write(`${folder}/${fileNames.call(call, hash)}`, ""),
-	];
-	if (found?.size !== bytes) writing.push(disk.write(file, text));
-	else if (at - found.mtimeMs > renewAfterMs) writing.push(disk.touch(file));
-	await Promise.all(writing);
+		writeText(),
+	]);
 }
 
 /** As `callKey` of the archive. */

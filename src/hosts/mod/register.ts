@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
 import { inPlaceOfSummary, maskedRows, mediaOfResults, oldResults, tokensLeftOut, windows } from "./compaction.ts";
-import { type Content, cutArrival } from "./cut.ts";
+import { type Content, cutArrival, warmUp } from "./cut.ts";
 import type { Disk } from "./disk.ts";
 import type { On } from "./engine.ts";
 import { openModFigures } from "./figures.ts";
@@ -20,6 +20,9 @@ const leastColdTokens = 50_000;
 
 /** Claude Code hands over no more rows of a conversation. */
 const mostRows = 4_096;
+
+/** Of the process, which compiles the code once. */
+let isWarm = false;
 
 /**
  * The module that Claude Code loads with our plugin. It cuts a large result before Claude Code stores and sends it, so that the same bytes
@@ -93,6 +96,9 @@ export function register(on: On, options: JsonObject): void {
 			description: "Shows what fills the window, and masks, keeps or recalls results of tools",
 			argumentHint: "[mask | keep 1 2 | recall 1]",
 		});
+		const { settings } = state;
+		if (!isWarm) setTimeout(() => void warmUp(settings).catch(() => {}), 0);
+		isWarm = true;
 		if (cold) $.ui.log(`palimpsest: ${coldLine(await $.session.messages(), cold)}`);
 		return next(e);
 	}).catch((_, e, next) => next(e));
@@ -149,9 +155,9 @@ export function register(on: On, options: JsonObject): void {
 		return { result };
 	}).catch(async () => ({ deny: "The original could not be read now. Run `palimpsest recall REF` in a shell." }));
 
-	// The hook of the same plugin, for programs without mods, would cut the same result first.
-	on("tool.check", { tool: "mcp__plugin_palimpsest_palimpsest__shorten_result" }, async (_, e, next) => {
-		return state?.kind === "active" ? { decision: "deny", reason: "The mod of this plugin does it." } : next(e);
+	// The hook of the same plugin, for programs without mods, would cut the same result first. A refusal would be shown as its error.
+	on("tool.call", { tool: "mcp__plugin_palimpsest_palimpsest__shorten_result" }, async (_, e, next) => {
+		return state?.kind === "active" ? { result: "{}" } : next(e);
 	}).catch((_, e, next) => next(e));
 
 	on("tool.list", async (_, e, next) => {
