@@ -121,7 +121,7 @@ export interface On {
 		handler: StreamHandler<StepEvent, StepResult>,
 	): Registration<StreamHandler<StepEvent, StepResult>>;
 	(
-		event: "tool.call",
+		event: "tool.call" | "tool.check",
 		matcher: { readonly tool: string },
 		handler: Handler<JsonObject>,
 	): Registration<Handler<JsonObject>>;

@@ -155,9 +155,9 @@ export function register(on: On, options: JsonObject): void {
 		return { result };
 	}).catch(async () => ({ deny: "The original could not be read now. Run `palimpsest recall REF` in a shell." }));
 
-	// The hook of the same plugin, for programs without mods, would cut the same result first. A refusal would be shown as its error.
-	on("tool.call", { tool: "mcp__plugin_palimpsest_palimpsest__shorten_result" }, async (_, e, next) => {
-		return state?.kind === "active" ? { result: "{}" } : next(e);
+	// The hook of the same plugin, for programs without mods, would cut the same result first. Its call raises no `tool.call`.
+	on("tool.check", { tool: "mcp__plugin_palimpsest_palimpsest__shorten_result" }, async (_, e, next) => {
+		return state?.kind === "active" ? { decision: "deny", reason: "The mod of this plugin does it." } : next(e);
 	}).catch((_, e, next) => next(e));
 
 	on("tool.list", async (_, e, next) => {

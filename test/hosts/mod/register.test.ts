@@ -155,11 +155,11 @@ describe("a fault of ours", () => {
 });
 
 describe("the hook of the same plugin", () => {
-	const call = "tool.call mcp__plugin_palimpsest_palimpsest__shorten_result";
+	const check = "tool.check mcp__plugin_palimpsest_palimpsest__shorten_result";
 
 	it("does nothing while the mod cuts, and its server's tool is not offered twice", async () => {
 		const engine = await startEngine({ home });
-		expect(await engine.raise(call, {})).toEqual({ result: "{}" });
+		expect(await engine.raise(check, {})).toMatchObject({ decision: "deny" });
 		expect(engine.environment.PALIMPSEST_MOD).toBe("1");
 		const listed = { value: [{ name: "Bash" }, { name: "mcp__plugin_palimpsest_palimpsest__recall_original" }] };
 		expect(await engine.raise("tool.list", {}, () => listed)).toEqual({ value: [{ name: "Bash" }] });
@@ -178,7 +178,7 @@ describe("the hook of the same plugin", () => {
 		await writeFile(join(home, ".config/palimpsest/palimpsest.toml"), policy);
 		const engine = await startEngine({ home, variables });
 		expect(await engine.result(whole)).toBe(whole);
-		expect(await engine.raise(call, {})).toEqual({});
+		expect(await engine.raise(check, {})).toEqual({});
 		expect(engine.registered).toEqual([]);
 		expect(engine.logged).toHaveLength(1);
 	});
