@@ -7,7 +7,7 @@ import { type CompactionSource, createCompactionSource } from "../operations/con
 import type { Config } from "../operations/config/config.ts";
 import { countingWords } from "../operations/count.ts";
 import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
-import { maskConversation, notesOnWindow } from "../operations/mask.ts";
+import { maskConversation } from "../operations/mask.ts";
 import {
 	commandConfig,
 	type EditOptions,
@@ -33,7 +33,7 @@ export async function mask(file: string, options: EditOptions & IdleOptions): Pr
 	say(
 		`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens (${countingWords(report)})`,
 	);
-	for (const note of notesOnWindow(policy)) say(note);
+	for (const note of report.notes) say(note);
 }
 
 /** `palimpsest guard FILE`. The exit code is 3 if the result does not fit. */

@@ -3,7 +3,7 @@ import { applyPlan } from "../engine/conversation/apply.ts";
 import type { CountTokens, Measurement, TokenMeter } from "../engine/conversation/measure.ts";
 import { jsonPointer } from "../engine/conversation/paths.ts";
 import type { Plan } from "../engine/conversation/plan.ts";
-import { notesOnRoles, type Report, reportOf } from "../engine/conversation/report.ts";
+import { notesOnContents, notesOnRoles, type Report, reportOf } from "../engine/conversation/report.ts";
 import { type Violation, verify } from "../engine/conversation/verify.ts";
 import {
 	type AffectedThinking,
@@ -135,7 +135,13 @@ export async function concludePlan(
 	const basis = reportOf(transcript, measurement, done, scale);
 	const report: ChangeReport = {
 		...basis,
-		notes: [...basis.notes, ...notesOnRoles(source.document, transcript), ...notes, ...estimate.notes],
+		notes: [
+			...basis.notes,
+			...notesOnContents(transcript),
+			...notesOnRoles(source.document, transcript),
+			...notes,
+			...estimate.notes,
+		],
 		...countingReport(estimate),
 		...(thinking ? { thinking } : {}),
 		...(groups.length > 0 ? { dropped_groups: groups } : {}),

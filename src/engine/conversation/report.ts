@@ -2,7 +2,7 @@ import type { TokenPrices } from "../policy/schema.ts";
 import { exactScale, likelyTokens, type Measurement, scaleTokens, type TokenScale } from "./measure.ts";
 import { type Path, valueAt } from "./paths.ts";
 import { type Plan, startSum, subtractSizes, totalsOf } from "./plan.ts";
-import { resultCharacters, type Transcript } from "./transcript.ts";
+import { resultCharacters, type ToolResult, type Transcript } from "./transcript.ts";
 import { pairResults, toolTurns } from "./turns.ts";
 
 /** The effect of a plan on a conversation, in numbers. Characters are UTF-16 code units. */
@@ -107,6 +107,21 @@ export function notesOnRoles(document: unknown, { messages }: Transcript): strin
 	const roles = [...listed, ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
 	return [
 		`Roles that no format defines, with their messages: ${roles}. These messages are counted, but nothing in them is masked or truncated.`,
+	];
+}
+
+/** A note on a conversation in which no result can be read, since nothing in it can be masked or cut. */
+export function notesOnContents({ messages }: Transcript): string[] {
+	const results = messages.flatMap((message) => message.results);
+	const isRead = ({ texts, whole, media, inPlaceOfMedia = [] }: ToolResult) =>
+		texts.length > 0 || whole !== undefined || media.length > 0 || inPlaceOfMedia.length > 0;
+	// An empty result has nothing to read.
+	const isEmpty = messages.every(({ counted, results: own }) => own.length === 0 || counted.length === 0);
+	if (results.length === 0 || isEmpty || results.some(isRead)) return [];
+	return [
+		results.length === 1
+			? "The tool result cannot be read: its content has a shape that is not known, so it is counted, but never masked or truncated."
+			: `None of the ${results.length} tool results can be read: their contents have shapes that are not known, so they are counted, but never masked or truncated.`,
 	];
 }
 

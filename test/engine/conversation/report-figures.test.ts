@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { exactScale, measure } from "../../../src/engine/conversation/measure.ts";
 import type { Edit, ReplaceEdit } from "../../../src/engine/conversation/plan.ts";
-import { economicsOf, notesOn, notesOnRoles, reportOf } from "../../../src/engine/conversation/report.ts";
+import {
+	economicsOf,
+	notesOn,
+	notesOnContents,
+	notesOnRoles,
+	reportOf,
+} from "../../../src/engine/conversation/report.ts";
 import { compareDocuments } from "../../../src/engine/conversation/verify-trace.ts";
 import { roughCount } from "../../support/rough-count.ts";
 import { messageOf, resultOf, transcriptOf } from "../../support/transcripts.ts";
@@ -71,6 +77,16 @@ describe("a report", () => {
 		expect(notesOn(transcriptOf())).toEqual([noCalls]);
 		expect(notesOn(transcriptOf(messageOf(), messageOf({ calls: [call] })))).toEqual([]);
 		expect(notesOn(transcriptOf(messageOf({ results: [resultOf("a")] }), messageOf()))).toEqual([]);
+	});
+
+	it("notes that no result can be read, where results have contents", () => {
+		const unread = { ...resultOf("a"), texts: [], whole: undefined };
+		const notes = (...results: ReturnType<typeof resultOf>[]) =>
+			notesOnContents(transcriptOf(...results.map((one) => messageOf({ counted: ["{}"], results: [one] }))));
+		expect(notes(unread, unread)).toEqual([expect.stringMatching(/^None of the 2 tool results can be read: /)]);
+		expect(notes(unread, resultOf("b"))).toEqual([]);
+		expect(notes()).toEqual([]);
+		expect(notesOnContents(transcriptOf(messageOf({ counted: [], results: [unread] })))).toEqual([]);
 	});
 
 	it("names unknown roles as they are spelled in a message, or in the record around it", () => {
