@@ -101,10 +101,14 @@ function addServeCommand(program: Command): void {
 		.option("--auth-audience <name>", "required audience; repeatable", repeatable)
 		.option("--auth-jwks <url>", "URL of the issuer's keys, if its metadata does not name it")
 		.option("--auth-scope <scope>", "required scope; repeatable", repeatable)
-		.option("--requests-per-minute <count>", "limit for each principal (default 600; 0: none)", wholeNumber)
-		.option("--concurrent-calls <count>", "limit for each principal (default 16; 0: none)", wholeNumber)
+		.option(
+			"--requests-per-minute <count>",
+			"requests of each principal in a minute (default 600; 0: none)",
+			wholeNumber,
+		)
+		.option("--concurrent-calls <count>", "running calls of each principal (default 16; 0: none)", wholeNumber)
 		.option("--call-seconds <seconds>", "longest call (default 300; 0: no limit)", seconds)
-		.option("--sessions-per-principal <count>", "limit for each principal (default 100; 0: none)", wholeNumber)
+		.option("--sessions-per-principal <count>", "open sessions of each principal (default 100; 0: none)", wholeNumber)
 		.option("--threads <count>", "worker threads for long calls (default: one per processor)", wholeNumber)
 		.option("--max-queue <count>", "calls that may wait for a thread (default 64)", wholeNumber)
 		.option(
@@ -260,7 +264,7 @@ function addLaunchCommand(program: Command): void {
 		.usage("[options] <program> [parameters...]")
 		.passThroughOptions()
 		.option(...keepWarm)
-		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)
+		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; repeatable", repeatable)
 		.option(...upstream)
 		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
 		.option("--no-first-party", "leave _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL unset for Claude Code")

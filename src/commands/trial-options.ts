@@ -11,7 +11,7 @@ export function addTrialCommand(program: Command): void {
 		.option("--trials <count>", "runs of each task in each arm", aboveZero, 3)
 		.option("--budget <usd>", "US dollars after which no run is started", budget)
 		.option("--timeout <seconds>", "longest run", seconds, 1_800)
-		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; may be repeated", repeatable)
+		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; repeatable", repeatable)
 		.option("--upstream <api=url>", "with --env: base URL of anthropic, openai or gemini", repeatable)
 		.option("--results <file>", "where runs are written and continued (default: in the state folder)")
 		.option("--retry-failed", "make failed runs again")

@@ -314,7 +314,7 @@ function explain(located: LocatedMessages): string {
 			return fit.fit === "none" ? [{ format, ...fit }] : [];
 		})
 		.sort((a, b) => b.message - a.message);
-	const first = `The ${messages.length} messages fit no format`;
+	const first = messages.length === 1 ? "The message fits no format" : `The ${messages.length} messages fit no format`;
 	if (!nearest) return `${first}.`;
 	const { format, message, expected } = nearest;
 	return `${first}. The nearest is ${format.looksFor}: message ${message} (counted from 0) does not fit, expected ${expected}.`;

@@ -25,14 +25,16 @@ const conversation = z
 	.meta({ anyOf: [{ type: "array", items: { type: "object" } }, { type: "object" }] });
 
 export const conversationInput = {
-	messages: conversation.optional().describe("In any agent format, or a request body. Or give `path`."),
-	path: z.string().optional().describe("JSON or JSONL file."),
+	messages: conversation
+		.optional()
+		.describe("The conversation in any agent format, or a request body; or give `path`."),
+	path: z.string().optional().describe("Its JSON or JSONL file."),
 	respond_with: z
 		.enum(["messages", "edits", "report"])
 		.optional()
-		.describe("`edits`: changes by JSON Pointer. `report`: numbers. Default with `path`: a new file."),
-	output_path: z.string().optional().describe("New file for the result."),
-	overwrite: z.boolean().optional().describe("Whether output_path may exist."),
+		.describe("`edits` returns changes by JSON Pointer, `report` numbers. With `path`, the default writes a new file."),
+	output_path: z.string().optional().describe("Write the result to this new file."),
+	overwrite: z.boolean().optional().describe("true: replace the file at output_path."),
 };
 
 type ConversationArguments = Readonly<z.output<z.ZodObject<typeof conversationInput>>>;

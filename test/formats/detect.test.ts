@@ -181,5 +181,5 @@ it("of two formats of an API, the one with items of both kinds in it is not take
 		{ role: "tool", tool_call_id: "b", content: "text" },
 	];
 	const names = ["openai-responses", "openai-chat"];
-	expect(() => readConversation({ input }, "auto", { names })).toThrow(/fit no format/);
+	expect(() => readConversation({ input }, "auto", { names })).toThrow(/fits? no format/);
 });

@@ -52,6 +52,6 @@ describe("whole answers of OpenAI Responses among the items, as mini-swe-agent k
 	});
 
 	it("are refused with items of other kinds", () => {
-		expect(() => readConversation([{ object: "response", output: [{ type: "else" }] }])).toThrow(/fit no format/);
+		expect(() => readConversation([{ object: "response", output: [{ type: "else" }] }])).toThrow(/fits? no format/);
 	});
 });

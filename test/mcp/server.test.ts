@@ -106,7 +106,7 @@ describe("definitions", () => {
 		},
 	);
 
-	it("every argument has a description, and all definitions stay under 1 750 tokens, those for models under 450", async () => {
+	it("every argument has a description, and all definitions stay under 1 900 tokens, those for models under 450", async () => {
 		const countTokens = await loadCounter("o200k_base");
 		const tokensOf = (some: readonly Tool[]) => countTokens(JSON.stringify(some.map(toolDefinition)));
 		for (const tool of tools) {
@@ -114,7 +114,7 @@ describe("definitions", () => {
 				expect(field.description?.length, `${tool.name} ${name}`).toBeGreaterThan(5);
 			}
 		}
-		expect(tokensOf(tools)).toBeLessThan(1_750);
+		expect(tokensOf(tools)).toBeLessThan(1_900);
 		expect(tokensOf(toolsNamed(["truncate_output", "recall_original"]))).toBeLessThan(450);
 	});
 
