@@ -101,11 +101,7 @@ function addServeCommand(program: Command): void {
 		.option("--auth-audience <name>", "required audience; repeatable", repeatable)
 		.option("--auth-jwks <url>", "URL of the issuer's keys, if its metadata does not name it")
 		.option("--auth-scope <scope>", "required scope; repeatable", repeatable)
-		.option(
-			"--requests-per-minute <count>",
-			"requests of each principal in a minute (default 600; 0: none)",
-			wholeNumber,
-		)
+		.option("--requests-per-minute <count>", "most for each principal (default 600; 0: none)", wholeNumber)
 		.option("--concurrent-calls <count>", "running calls of each principal (default 16; 0: none)", wholeNumber)
 		.option("--call-seconds <seconds>", "longest call (default 300; 0: no limit)", seconds)
 		.option("--sessions-per-principal <count>", "open sessions of each principal (default 100; 0: none)", wholeNumber)
