@@ -8,8 +8,11 @@ import { readFigures } from "../../../src/storage/figures/store.ts";
 import { shortenedRef } from "../../../src/storage/restore/recognise.ts";
 import { packageFolder } from "../../support/built-cli.ts";
 import { logOf } from "../../support/hook-events.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
+import { installProgram } from "../install-programs.ts";
 import { modParameters } from "../mod-plugin.ts";
 import { type ClaudeSession, doneText, type PlannedCall, startClaude, subagentPrompt } from "../play-claude.ts";
+import { programs } from "../programs.ts";
 
 // The real program, newest, against the strict stand-in. Skipped where npm does not install it.
 
@@ -222,6 +225,19 @@ describe("a compaction in Claude Code", { timeout: 300_000 }, () => {
 		expect(results(session).filter(isMasked).length).toBeGreaterThan(0);
 		await expectSameAfterResumes(session);
 	});
+});
+
+it("each handler passes in the test kit of Claude Code", { timeout: 200_000 }, async (context) => {
+	const program = programs.find(({ name }) => name === "claude");
+	const installed = program && installProgram(program);
+	if (installed?.kind !== "installed") return context.skip();
+	const home = await scratchFolder();
+	const [, folder = ""] = modParameters(home);
+	await cp(join(packageFolder, "test/hosts/mod/plugin-tests.js"), join(folder, "palimpsest.test.ts"));
+	const { stdout, stderr } = await execFileAsync(join(installed.binFolder, "claude"), ["plugin", "test", folder], {
+		env: { PATH: process.env.PATH, HOME: home },
+	});
+	expect(stdout + stderr).toMatch(/ 8 pass\n 0 fail/);
 });
 
 /** Speaks as much of the protocol as a client needs for one tool. */
