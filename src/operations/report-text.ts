@@ -9,6 +9,7 @@ import {
 	type PartShare,
 	partNames,
 	priceStepWords,
+	repeatedWords,
 	share,
 	shownGroups,
 	unrecordedWords,
@@ -24,9 +25,12 @@ interface ContextTextStyle {
 /** What fills the window, in one screen; `all` adds the biggest results and the presets. */
 export function contextText(report: ContextReport, style: ContextTextStyle & { readonly all?: boolean }): string {
 	const how = { ...style, columns: Math.max(40, style.columns) };
-	const { tokens, biggest_results, by_part, unrecorded_tokens, masking, notes } = report;
+	const { tokens, biggest_results, by_part, unrecorded_tokens, masking, repeated_tokens, notes } = report;
 	const head = summary(report, how);
-	const foot = [maskingWords(masking, tokens), ...presetWords(report)].flatMap((words) => wrapped(words, how.columns));
+	const twice = repeatedWords(repeated_tokens, tokens) ?? [];
+	const foot = [maskingWords(masking, tokens), ...presetWords(report)]
+		.concat(twice)
+		.flatMap((words) => wrapped(words, how.columns));
 	const notesText = notes.flatMap((note) => wrapped(note, how.columns));
 	const ofNotes = notesText.length === 0 ? 0 : notesText.length + 1;
 	const rows = linesOfScreen - head.length - foot.length - ofNotes - 2;

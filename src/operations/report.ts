@@ -20,10 +20,13 @@ import { findUses, type Uses } from "../engine/masking/uses.ts";
 import { resolvePolicy } from "../engine/policy/layers.ts";
 import type { PolicyLayer } from "../engine/policy/schema.ts";
 import type { Originals } from "../engine/policy/wordings.ts";
+import { startRepeatFinder } from "../engine/truncation/repeats.ts";
 import { readConversation } from "../formats/detect.ts";
 import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts";
+import { isReferenceLine } from "../storage/restore/recognise.ts";
 import { budgetOf, calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
+import { repeatedText } from "./repeats-on-arrival.ts";
 import { ratesOfSession } from "./replay-rates.ts";
 import { type CountedConversation, type PresetOutcome, presetOutcomes } from "./report-presets.ts";
 import { sizeWithMedia, splitWindow } from "./window-parts.ts";
@@ -54,6 +57,8 @@ export interface ContextReport extends CountingReport {
 	readonly by_part: readonly PartShare[];
 	/** Tokens of the system prompt and the tools that are not in the record, by the usage of the first answer; `null` if unknown. */
 	readonly unrecorded_tokens: number | null;
+	/** Of lines in results that stand unchanged in an earlier result in the window. */
+	readonly repeated_tokens: number;
 	/** By the policy in force; `null` if it turns masking off. */
 	readonly masking: MaskingShare | null;
 	readonly by_role: readonly RoleShare[];
@@ -164,6 +169,7 @@ function contextReportOf(
 		tool_turns: sent.filter(isToolTurn).length,
 		by_part,
 		unrecorded_tokens: by_part.some(({ tokens }) => tokens === null) ? unrecordedTokens(conversation) : null,
+		repeated_tokens: likelyTokens({ fixed: 0, tokens: repeatedTokens(results, meter.countTokens) }, scale),
 		masking: masking ? maskingShare(masking.outcome) : null,
 		by_role: roleShares(conversation, results),
 		by_tool: toolShares(results, scale),
@@ -171,6 +177,19 @@ function contextReportOf(
 		presets,
 		notes: [...notesOn(transcript), ...notesOnRoles(source.document, transcript), ...notes],
 	};
+}
+
+function repeatedTokens(results: readonly CountedResult[], countTokens: CountTokens): number {
+	const finder = startRepeatFinder(isReferenceLine);
+	const texts = results.flatMap(({ result }) => result.texts.map(({ text }) => text));
+	let tokens = 0;
+	for (const text of texts) {
+		for (const repeat of finder.find(text, (source) => texts[source] as string)) {
+			tokens += countTokens(repeatedText(text, repeat));
+		}
+		finder.add(text);
+	}
+	return tokens;
 }
 
 function windowParts(

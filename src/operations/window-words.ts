@@ -94,6 +94,16 @@ export function priceStepWords(
 	return words.length > 0 ? words.join("; ") : undefined;
 }
 
+/** `undefined` if nothing stands in the window twice. */
+export function repeatedWords(
+	repeated: number,
+	tokens: number,
+	{ count, share: shareOf }: Numbers = plain,
+): string | undefined {
+	if (repeated <= 0) return undefined;
+	return `${count(repeated)} tokens (${shareOf(repeated / tokens)}) stand there twice: results repeat lines of earlier ones.`;
+}
+
 /** `null`: the policy turns masking off. */
 export function maskingWords(
 	masking: MaskingShare | null,

@@ -193,3 +193,17 @@ describe("the target of a call", () => {
 		expect(targetText({ ...nothing, paths: [split] })).toBe(`…\ufffd${"x".repeat(118)}`);
 	});
 });
+
+it("a report counts the lines of results that an earlier result in the window has too", async () => {
+	const tokensOf = async (...outputs: string[]) => {
+		const turns = outputs.flatMap((output, index) => toolTurn(`t${index}`, output));
+		const report = await reportContext({ conversation: openaiMessages(user("Go."), turns), layers: [] });
+		return report.repeated_tokens;
+	};
+	const listing = outputOf("listing", 60);
+	expect(await tokensOf(listing, outputOf("other", 60))).toBe(0);
+	const twice = await tokensOf(listing, listing);
+	expect(twice).toBeGreaterThan(500);
+	expect(await tokensOf(listing, `A line of its own.\n${listing}`, outputOf("other"))).toBe(twice);
+	expect(await tokensOf(listing, listing, listing)).toBe(2 * twice);
+});

@@ -43,6 +43,7 @@ const report: ContextReport = {
 		},
 	],
 	unrecorded_tokens: null,
+	repeated_tokens: 0,
 	masking: null,
 	by_role: [{ role: "user", tokens: 64_000, chars: 1, messages: 1 }],
 	by_tool: [

@@ -33,6 +33,7 @@ const report: ContextReport = {
 		},
 	],
 	unrecorded_tokens: 17_900,
+	repeated_tokens: 0,
 	masking: { freed_tokens: 55_000, masked: 99, rewritten_tokens: 40_000, calls_to_break_even: 7 },
 	by_role: [
 		{ role: "tool", tokens: 64_000, chars: 241_230, messages: 504 },
@@ -219,6 +220,12 @@ describe("a context report as text", () => {
 		const lines = text.trimEnd().split("\n");
 		expect(lines.length).toBeLessThanOrEqual(24);
 		for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(80);
+	});
+
+	it("says how many tokens stand in the window twice, if any do", () => {
+		const twice = linesOf(140, "none", { ...report, repeated_tokens: 900 }).filter((line) => /twice/.test(line));
+		expect(twice).toEqual(["900 tokens (0.9 %) stand there twice: results repeat lines of earlier ones."]);
+		expect(linesOf(140, "none", report).filter((line) => /twice/.test(line))).toEqual([]);
 	});
 
 	it("gives the tokens that masking frees, or the reason for none", () => {

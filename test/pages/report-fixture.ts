@@ -47,6 +47,7 @@ export function reportFixture(changed: Partial<ContextReport> = {}): ContextRepo
 			},
 		],
 		unrecorded_tokens: 17_900,
+		repeated_tokens: 0,
 		masking: { freed_tokens: 48_077, masked: 390, rewritten_tokens: 70_000, calls_to_break_even: 17 },
 		by_role: [
 			{ role: "tool", tokens: 68_870, chars: 241_230, messages: 504 },

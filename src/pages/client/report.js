@@ -3,6 +3,7 @@ import {
 	maskingWords,
 	partNames,
 	priceStepWords,
+	repeatedWords,
 	shownGroups,
 	unrecordedWords,
 } from "../../operations/window-words.ts";
@@ -110,10 +111,14 @@ function windowOf({ model, tokens, messages, tool_turns, context_window, budget_
 }
 
 /** @param {ContextReport} report */
-function byPart({ by_part, tokens, unrecorded_tokens, masking }) {
+function byPart({ by_part, tokens, unrecorded_tokens, masking, repeated_tokens }) {
 	return tableBlock({
 		heading: "What fills it",
-		note: [maskingWords(masking, tokens, numbers), unrecordedWords(by_part, unrecorded_tokens, numbers)]
+		note: [
+			maskingWords(masking, tokens, numbers),
+			repeatedWords(repeated_tokens, tokens, numbers),
+			unrecordedWords(by_part, unrecorded_tokens, numbers),
+		]
 			.filter((words) => words !== undefined)
 			.join(" "),
 		headings: ["Part", "Count", "Tokens", "Share", "Masking frees"],
