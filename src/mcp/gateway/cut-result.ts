@@ -106,6 +106,8 @@ async function planTexts(texts: readonly TextPlace[], cutting: TextCutting): Pro
 	const chars = texts.reduce((sum, { text }) => sum + text.length, 0);
 	// No token is shorter than a byte, so that most results need no tokenizer.
 	if (chars * (kind === "chars" ? 1 : 3) <= most) return noCuts;
+	// None is smaller than one, so these need not be counted.
+	if (texts.filter(({ text }) => text !== "").length > most) return planAsOne(texts, cutting);
 	const check = await limitCheck(limit, policy);
 	const sizes = texts.map(({ text }) => (check.fits(text) ? check.sizeOf(text) : most + 1));
 	if (sizes.reduce((sum, size) => sum + size, 0) <= most) return noCuts;
