@@ -70,15 +70,15 @@ const sample = Array.from(
 	(_, at) => `src/part-${at % 7}.ts:${at}: expected ${at * 31} rows; got none\n`,
 );
 
-/** Cuts what nobody sees, piece by piece, while the model writes its first answer. */
-export async function warmUp(settings: ModSettings): Promise<void> {
+/** Cuts what nobody sees, one after the other, until the first result has arrived. */
+export async function warmUp(settings: ModSettings, hasArrived: () => boolean): Promise<void> {
 	const arrival = {
 		toolName: "Bash",
 		input: { command: "npm test" },
 		hasFailed: false,
 		task: "Repair the test of rows.",
 	};
-	for (let cut = 0; cut < cutsUntilFast; cut += 1) {
+	for (let cut = 0; cut < cutsUntilFast && !hasArrived(); cut += 1) {
 		await cutArrival({ ...arrival, content: `run ${cut}\n${sample.join("")}` }, settings);
 		await new Promise((resolve) => setTimeout(resolve, 0));
 	}

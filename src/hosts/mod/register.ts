@@ -36,6 +36,7 @@ export function register(on: On, options: JsonObject): void {
 	/** A person wants old results masked: the next compaction does that, whatever it leaves. */
 	let isMaskingAsked = false;
 	let isInteractive = true;
+	let hasArrived = false;
 	let cold: { readonly tokens: number; readonly usd: number | undefined } | undefined;
 	let state: ReturnType<typeof modState> | undefined;
 	let figures: ReturnType<typeof openModFigures> | undefined;
@@ -97,7 +98,7 @@ export function register(on: On, options: JsonObject): void {
 			argumentHint: "[mask | keep 1 2 | recall 1]",
 		});
 		const { settings } = state;
-		if (!isWarm) setTimeout(() => void warmUp(settings).catch(() => {}), 0);
+		if (!isWarm) setTimeout(() => void warmUp(settings, () => hasArrived).catch(() => {}), 0);
 		isWarm = true;
 		if (cold) $.ui.log(`palimpsest: ${coldLine(await $.session.messages(), cold)}`);
 		return next(e);
@@ -107,6 +108,7 @@ export function register(on: On, options: JsonObject): void {
 		talk.heard(e);
 		if (e.door !== "tool-result" || state?.kind !== "active" || !disk) return next(e);
 		const [{ settings }, files] = [state, disk];
+		hasArrived = true;
 		let isLate = false;
 		const shorten = async (block: JsonObject): Promise<JsonObject> => {
 			const { tool_use_id: id, content } = block;
@@ -209,6 +211,7 @@ export function register(on: On, options: JsonObject): void {
 			: isAsked
 				? oldResults(rows, { windowTurns: windows[0], kept })
 				: inPlaceOfSummary(rows, { tokens, contextWindow, kept });
+		if (isAsked && !old?.length) return { skip: "no result is old enough to be masked" };
 		if (old === undefined || tokens === undefined) {
 			if (trigger !== "precompute") requests.compacted("program", agentId);
 			return next(e);
@@ -275,7 +278,9 @@ export function register(on: On, options: JsonObject): void {
 			// A run of one prompt ends before the session is idle.
 			if (!isInteractive) return { text: "Expected a session with a person; here /compact masks old results." };
 			isMaskingAsked = true;
-			void $.command.run({ command: "compact" }).catch(() => {});
+			void $.command.run({ command: "compact" }).catch(() => {
+				isMaskingAsked = false;
+			});
 			return { text: "Old results are masked as soon as the session is idle.", isTextDisplayOnly: true };
 		}
 		if (action === "keep") {

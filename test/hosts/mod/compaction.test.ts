@@ -231,6 +231,20 @@ describe("/palimpsest", () => {
 		expect(await engine.compact({ trigger: "manual" })).toMatchObject({ skip: expect.stringContaining("archived") });
 	});
 
+	it("masks no result that is new, and asks for no summary in its place", async () => {
+		const engine = await start({ rows: conversation().slice(0, 12) });
+		await engine.palimpsest("mask");
+		expect(await engine.compact({ trigger: "manual" })).toMatchObject({ skip: expect.stringContaining("old enough") });
+	});
+
+	it("masks nothing later where the compaction could not begin", async () => {
+		const engine = await start();
+		engine.conversation.tokens = 190_000;
+		engine.fail("command");
+		await engine.palimpsest("mask");
+		expect(await engine.compact()).toBeUndefined();
+	});
+
 	it("keeps results that a person names", async () => {
 		const engine = await start({ rows: conversation({ 5: { text: `${textOf(5)} and more` } }) });
 		expect(await engine.palimpsest("keep 1")).toContain("run 5");

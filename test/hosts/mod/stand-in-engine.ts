@@ -7,7 +7,7 @@ import { register } from "../../../src/hosts/mod/register.ts";
 
 type Handler = ($: Engine, event: unknown, next: (event: unknown) => unknown) => unknown;
 
-export type Fault = "write" | "stat" | "read" | "hang" | "handler";
+export type Fault = "write" | "stat" | "read" | "hang" | "handler" | "command";
 
 /** Claude Code as a mod sees it: its events one by one, and its files, some of which may fail. */
 export async function startEngine(given: {
@@ -81,7 +81,10 @@ export async function startEngine(given: {
 		tool: { register: async (tool) => void registered.push(tool as JsonObject) },
 		command: {
 			register: async (command) => void commands.push(command as JsonObject),
-			run: async ({ command }) => void ran.push(command),
+			async run({ command }) {
+				if (fault === "command") throw new Error("palimpsest: $.command.run: a turn is running");
+				ran.push(command);
+			},
 		},
 		prompt: { fill: async ({ text }) => void drafts.push(text) },
 		http: {
