@@ -114,13 +114,15 @@ describe("after a compaction of Claude Code", () => {
 		expect((await archive.get(ref)).text).toContain("x".repeat(12_000));
 	});
 
-	it("says nothing for another start, an unreadable transcript, or one without words", async () => {
-		const hook = (input: string) => runCli(["hook", "claude-code"], { folder, input });
+	it("says nothing for another start, an unreadable transcript, one without words, or where a mod has kept the words", async () => {
+		const hook = (input: string, PALIMPSEST_MOD = "1") =>
+			runCli(["hook", "claude-code"], { folder, input, environment: { PALIMPSEST_MOD } });
 		await write(answered("a", "output"));
 		expect(await answerCompaction(JSON.parse(compactedEvent(transcript)), shell)).toBeUndefined();
 		await write(said("Go on."));
 		expect(await hook(compactedEvent(transcript, "resume"))).toMatchObject({ code: 0, text: "", lines: [] });
 		expect((await hook(compactedEvent(transcript))).text).toContain("Go on.");
+		expect((await hook(compactedEvent(transcript), "masked")).text).toBe("");
 		const { code, text, lines } = await hook(compactedEvent(join(folder, "absent.jsonl")));
 		expect([code, text, lines.length]).toEqual([0, "", 1]);
 	});
