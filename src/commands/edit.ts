@@ -6,6 +6,7 @@ import { type SummarySource, strategyOfCall } from "../operations/compaction-req
 import { type CompactionSource, createCompactionSource } from "../operations/config/compaction.ts";
 import type { Config } from "../operations/config/config.ts";
 import { countingWords } from "../operations/count.ts";
+import { shortfallWords } from "../operations/guard.ts";
 import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
 import { maskConversation } from "../operations/mask.ts";
 import {
@@ -52,12 +53,12 @@ export async function guard(
 			const given = { model, contextWindow, reserveTokens, lastResponse, idleSeconds, onProgress: sayProgress };
 			return guardWithCompaction({ ...call, ...given, compaction: compaction.open });
 		});
-		const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall, compaction: compacted } = report;
+		const { fits, tokens, budget_tokens: budget, compaction: compacted } = report;
 		if (compacted) say(wordsFor(compacted, file));
 		const sizes = `${tokens.before} → ${tokens.after} tokens`;
 		const how = `(${countingWords(report)})`;
 		if (fits === null) return say(`unknown whether it fits, since no context window is known: ${sizes} ${how}`);
-		say(`${fits ? "fits" : `does not fit, ${shortfall} tokens over`}: ${sizes}, budget ${budget} ${how}`);
+		say(`${fits ? "fits" : shortfallWords(report)}: ${sizes}, budget ${budget} ${how}`);
 		if (!fits) process.exitCode = exitCodes.doesNotFit;
 	} finally {
 		await compaction.close();

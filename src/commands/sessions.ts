@@ -11,6 +11,7 @@ import { copySession, requireSession, type SessionCopy } from "../hosts/session-
 import { continuousPolicy } from "../operations/config/config.ts";
 import { countingWords } from "../operations/count.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
+import { shortfallWords } from "../operations/guard.ts";
 import { listPrunable, type PrunableResult, pruneConversation } from "../operations/prune.ts";
 import { rescueConversation } from "../operations/rescue.ts";
 import { decodeText, fileProblem, readRegularFile, writeNewFile } from "../storage/files/access.ts";
@@ -57,8 +58,8 @@ export async function rescue(
 	const sizes = `${tokens.before} → ${tokens.after} tokens of a window of ${window} ${how}`;
 	if (!report.fits) {
 		process.exitCode = exitCodes.doesNotFit;
-		const over = `${report.shortfall_tokens} tokens over ${budget}`;
-		return say(`does not fit, ${over}: ${sizes}; nothing was written. A larger --target or --context-window may help.`);
+		const over = `${shortfallWords(report)} ${budget}`;
+		return say(`${over}: ${sizes}; nothing was written. A larger --target or --context-window may help.`);
 	}
 	if (!report.changed) return say(`has room already: ${tokens.before} tokens of ${budget} ${how}; nothing was written`);
 	const { format } = source;

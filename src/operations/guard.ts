@@ -62,6 +62,11 @@ export interface GuardReport extends ChangeReport {
 	readonly follow_up?: FollowUpReport;
 }
 
+/** For people. The count of tokens beside it is the likely one. */
+export function shortfallWords({ shortfall_tokens: count, band, tokens }: GuardReport): string {
+	return `does not fit, ${band.high > tokens.after ? "up to " : ""}${count} tokens over`;
+}
+
 interface Consumer {
 	readonly message: number;
 	readonly role: Role;
