@@ -11,6 +11,8 @@ export type ClearingCounts = Record<(typeof clearingNames)[number], number>;
 interface Cleared {
 	/** Of results as the host has them: it may rewrite one. */
 	readonly keys: Set<string>;
+	/** Without those that a host has rewritten since: the provider clears them by their place. */
+	readonly chosen: Set<string>;
 	/** The provider has refused a request to clear: from then on nothing has to be cleared. */
 	isRefused: boolean;
 }
@@ -18,8 +20,10 @@ interface Cleared {
 /** The rules on what the provider is asked to clear: it stays cleared, and the model has read it. */
 export function createClearingOracle(counts: ClearingCounts) {
 	const conversations = new Map<string, Cleared>();
+	/** In any conversation of the session: a host may rewrite such a result, or take it into a compacted conversation. */
+	const ids = new Set<string>();
 	return {
-		clearedIn: (history: readonly HostMessage[]): ReadonlySet<string> => clearedOf(history).keys,
+		clearedIn: (history: readonly HostMessage[]): ReadonlySet<string> => clearedOf(history).chosen,
 		refused(history: readonly HostMessage[], body: Json): void {
 			if (askedIn(body) === undefined) return;
 			counts.clearings_refused += 1;
@@ -39,11 +43,13 @@ export function createClearingOracle(counts: ClearingCounts) {
 			for (const { message, result } of resultsIn(history)) {
 				const key = keyOf(result);
 				if (shown.has(result.id)) {
-					if (cleared.keys.has(key)) continue;
+					cleared.keys.add(key);
+					if (ids.has(result.id)) continue;
 					if (message > lastAnswer) fail("a result was cleared that the model has never read");
 					if (onlyCounts) fail("a request that counts tokens clears other results");
 					counts.cleared += 1;
-					cleared.keys.add(key);
+					ids.add(result.id);
+					cleared.chosen.add(key);
 				} else if (cleared.keys.has(key) && !cleared.isRefused) fail("a result that was cleared is shown again");
 			}
 		},
@@ -51,7 +57,11 @@ export function createClearingOracle(counts: ClearingCounts) {
 
 	function clearedOf(history: readonly HostMessage[]): Cleared {
 		const start = startOf(history);
-		const cleared = conversations.get(start) ?? { keys: new Set<string>(), isRefused: false };
+		const cleared = conversations.get(start) ?? {
+			keys: new Set<string>(),
+			chosen: new Set<string>(),
+			isRefused: false,
+		};
 		conversations.set(start, cleared);
 		return cleared;
 	}
