@@ -91,18 +91,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
-	PALIMPSEST_PROXY: "the proxy in front of a program; `launch` and the plugins set it for the server",
-	PALIMPSEST_MOD:
-		"what a mod does inside Claude Code, which sets it, so that its hook does not do it again: 1 (cuts results) or masked (also after a compaction that kept people's words)",
+	PALIMPSEST_PROXY: "the proxy in front of a program, which `launch` and the plugins set",
+	PALIMPSEST_MOD: "1 or masked, as our mod inside Claude Code sets it for its hook",
 	PALIMPSEST_TOOLS: "the tools that the server offers, as `serve --tools`",
-	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
-	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as the lines of the file of `--auth-tokens`",
-	PALIMPSEST_STATE_KEY:
-		"signs what clients of revision 2026-07-28 carry between the rounds of a call; of 32 bytes or more, for several processes behind a balancer",
-	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint that is asked for summaries",
+	PALIMPSEST_NAMESPACE: "the part of the archive, as `--namespace`",
+	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as in the file of `--auth-tokens`",
+	PALIMPSEST_STATE_KEY: "a key of 32 bytes or more for several processes behind a balancer",
+	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint for summaries",
 	PALIMPSEST_LLM_MODEL: "its model",
-	PALIMPSEST_LLM_KEY: "its key, where it needs one",
-	PALIMPSEST_LLM_TIMEOUT_MS: "how long one request to it may take, in milliseconds",
+	PALIMPSEST_LLM_KEY: "its key",
+	PALIMPSEST_LLM_TIMEOUT_MS: "the longest request to it, in milliseconds",
 } as const;
 
 const prefix = "PALIMPSEST_";

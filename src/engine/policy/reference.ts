@@ -23,17 +23,17 @@ A policy says what is masked, guarded and truncated. Each layer overrides the on
 6. \`--set key=value\`, repeatable
 7. the \`policy\` argument of a tool call
 
-The last layer that names a preset decides which one. A named preset of a source document speaks its own language. Otherwise, and with
-\`balanced\`, our texts are in the reader's: \`LC_ALL\`, \`LC_MESSAGES\` or \`LANG\` (French, Chinese, every other language English), or
-the system's on macOS and Windows; last comes the preset's own. \`locale\` sets it.
+The last layer that names a preset decides which one. Our texts are in the language of \`locale\`, else in that of a named preset of a
+document, else in the reader's: French, Chinese, or English for every other language (\`LC_ALL\`, \`LC_MESSAGES\`, \`LANG\`, or the system's
+on macOS and Windows); last comes the preset's own.
 
 The policy file is that of \`--policy\`, else of \`PALIMPSEST_POLICY\`, else \`palimpsest/palimpsest.toml\` in the user's configuration
 folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows \`%APPDATA%\`). A change takes effect without a restart; while the file is
 invalid or missing, the last valid one stays. \`[observation_masking.schema1]\` is another name of \`[mask]\`.
 
 Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`["truncate", "drop"]\`); anything else is text, \`null\` is
-null, and an empty variable counts as absent. The variable of \`mask.window_turns\` is \`PALIMPSEST_MASK_WINDOW_TURNS\`. An unknown key, a
-wrong type, a value out of range or an unknown template variable is refused, with its name.`;
+null, and an empty variable counts as absent. The variable of \`mask.window_turns\` is \`PALIMPSEST_MASK_WINDOW_TURNS\`. What the schema
+does not allow is refused, with its name.`;
 
 /** The text of `docs/policy.md`. */
 export function policyReference(): string {
@@ -51,7 +51,7 @@ export function policyReference(): string {
 		"## A file that is merely found",
 		describeFound(fields),
 		"## Presets",
-		"What each preset changes; all other fields keep their defaults.",
+		"What each preset changes.",
 		...presetNames.map((name) => describePreset(name, presets[name], fields)),
 	];
 	return `${parts.join("\n\n")}\n`;
@@ -67,6 +67,7 @@ function shortType(type: string): string {
 		.replaceAll(", at least ", " ≥ ")
 		.replaceAll(", above ", " > ")
 		.replaceAll(" and at most ", " and ≤ ")
+		.replaceAll(/≥ (\S+) and ≤ /g, "$1 to ")
 		.replace(/, or null$/, "");
 }
 
@@ -78,10 +79,9 @@ function describeFound(fields: readonly PolicyField[]): string {
 		if (typeof answer === "string") return [];
 		return [`${code(key)}: ${answer.map((value) => code(JSON.stringify(value))).join(", ")}`];
 	});
-	return `A \`palimpsest.toml\` that lies in the working directory may be anybody's. For \`proxy\` and \`serve --http\`, which also work for
-other folders, nothing of it counts. Elsewhere it cannot set ${never.join(", ")}. Some fields take only these values of it:
-${some.join("; ")}. The rest is ignored with a warning, and \`palimpsest policy check\` says why. Name the file by \`--policy\`, and all of it
-counts.`;
+	return `A \`palimpsest.toml\` in the working directory may be anybody's. For \`proxy\` and \`serve --http\` nothing of it counts. Elsewhere it
+cannot set ${never.join(", ")}. Some fields take only these values of it: ${some.join("; ")}. The rest is ignored with a warning (\`palimpsest policy check\`). Name the
+file by \`--policy\`, and all of it counts.`;
 }
 
 function describePreset(name: string, preset: Preset, fields: readonly PolicyField[]): string {
@@ -89,14 +89,13 @@ function describePreset(name: string, preset: Preset, fields: readonly PolicyFie
 		.map((field) => ({ field, value: valueAt(preset.policy, field.key.split(".")) }))
 		.filter(({ field, value }) => value !== undefined && JSON.stringify(value) !== JSON.stringify(field.default));
 	const lines = changed.map(({ field, value }) => `${field.key} = ${JSON.stringify(value)}`);
-	const changes =
-		lines.length === 0 ? "Changes nothing: it is the defaults." : `\`\`\`toml\n${lines.join("\n")}\n\`\`\``;
+	const changes = lines.length === 0 ? "These are the defaults." : `\`\`\`toml\n${lines.join("\n")}\n\`\`\``;
 	return `### ${code(name)}\n\n${preset.description}\n\nFrom: ${preset.source}\n\n${changes}`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
 	const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-	return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+	return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
 const code = (text: string) => `\`${cell(text)}\``;

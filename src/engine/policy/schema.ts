@@ -82,7 +82,7 @@ const mask = section("Masking of old tool results.", {
 	keep_errors: flag(true, "Whether results that look like errors stay."),
 	error_detection: choice(
 		["words", "structural"],
-		"What looks like an error. `words`: a word such as `timeout` in it. `structural`: the format's flag, the exit code, the end of the output.",
+		"What looks like an error. `words`: words such as `timeout`. `structural`: the format's flag, the exit code, the end of the output.",
 	),
 	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or null: off."),
 	tools: field(
@@ -93,7 +93,7 @@ const mask = section("Masking of old tool results.", {
 	observations: field(
 		z.union([z.enum(["auto"]), z.boolean(), z.array(observationPattern).max(50)]),
 		"auto",
-		"Whether observations in user messages (docs/formats.md#text-protocols) are tool results, in every operation. `auto`: if no other result comes before the first one. `true`: always, except for marks that a person may also write. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before`, the text up to the observation, with `{tool}` for a name and `*` for anything in a line; `after`, the text that follows it; `action`, a text in the assistant's message; `tool`, a name.",
+		"Whether observations in user messages (docs/formats.md#text-protocols) are tool results, in every operation. `auto`: if no other result comes before the first one. `true`: always, except for marks that a person may also write. A list (`[[mask.observations]]`): `true`, and patterns of your own: `before` and `after`, the texts around it, with `{tool}` for a name and `*` for anything in a line; `action`, a text in the assistant's message; `tool`, a name.",
 	),
 	digest_tokens: field(
 		largeNumber,
@@ -124,7 +124,7 @@ const mask = section("Masking of old tool results.", {
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
 	by: choice(
 		["palimpsest", "provider"],
-		"Who takes old results out of Anthropic requests in the proxy. `palimpsest`: placeholders. `provider`: Anthropic clears them, oldest first, errors too, and all reasoning stays valid (docs/proxy.md#the-provider-clears).",
+		"Who takes old results out of Anthropic requests in the proxy. `palimpsest`: placeholders. `provider`: Anthropic clears them (docs/proxy.md#the-provider-clears).",
 	),
 });
 
@@ -152,7 +152,7 @@ const guard = section("Keeping a conversation within the model's context window.
 	max_tool_result_chars: field(
 		largeNumber,
 		50_000,
-		"Characters (UTF-16 code units) up to which a result stays whole. By any `truncate.strategy` but `head_tail`, longer ones are cut to this length.",
+		"Characters (UTF-16 code units) up to which a result stays whole. All strategies but `head_tail` cut longer ones to this length.",
 	),
 	truncate_head_chars: field(largeNumber, 2_000, "Characters kept from the start of a cut result."),
 	truncate_tail_chars: field(largeNumber, 2_000, "Characters kept from the end of a cut result."),
@@ -206,7 +206,7 @@ const truncate = section("Cutting one large text, and large results in the guard
 	max_chars: field(
 		largeNumber,
 		50_000,
-		"Characters up to which a text stays whole. By any strategy but `head_tail`, longer ones are cut to this length.",
+		"Characters up to which a text stays whole. All strategies but `head_tail` cut longer ones to this length.",
 	),
 	command_chars: absentOr(
 		largeNumber,
@@ -234,7 +234,7 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 			if (parsed.kind === "unusable") context.addIssue({ code: "custom", message: parsed.problem });
 		}),
 		"hiding-then-summary",
-		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides, and summarises once nothing is left to hide), or your own `module#Export` or `module:Class`, which no tool call may name.",
+		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary`, or your own `module#Export` or `module:Class`, which no tool call may name.",
 	),
 	at_messages: absentOr(messageNumber, "Number of messages from which compaction is due. Null: only tokens decide."),
 	keep_last_messages: field(z.int().min(0), 2, "Newest messages, without system messages, that no summary replaces."),
@@ -272,12 +272,12 @@ const prices = section("The prices of tokens.", {
 	steps: field(
 		z.array(z.strictObject({ over: z.number().min(1).max(1_000_000_000), input: price, output: price })).max(10),
 		[],
-		"Price steps `{ over, input, output }`: a prompt of more than `over` tokens costs `input` times as much, and its answer `output` times. Masking keeps a request below a step where it can.",
+		"Price steps `{ over, input, output }`: a prompt of more than `over` tokens costs `input` times as much, and its answer `output` times.",
 	),
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,
-		"Share of the present turn's reasoning that a model produces again where masking made it invalid. An assumption, not a measurement.",
+		"Share of the present turn's reasoning that a model produces again where masking made it invalid. An assumption.",
 	),
 	fault: field(
 		price,
@@ -287,7 +287,7 @@ const prices = section("The prices of tokens.", {
 	cache_seconds: field(
 		z.int().min(1).max(1_000_000_000),
 		300,
-		"Seconds without a call after which the prompt cache is lost, so that `break_even` masks for free. If a session records this time, that counts.",
+		"Seconds without a call after which the prompt cache is lost, unless a session records this time.",
 	),
 	cache_write_hour: absentOr(
 		price,
