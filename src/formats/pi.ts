@@ -73,8 +73,9 @@ function readSession({ messages: records, base }: LocatedMessages): Transcript {
 		const isSent = index >= first && (edit === undefined || edited !== undefined);
 		return message ? [isSent ? message : unsent(message)] : [];
 	});
-	const summary = compaction === undefined ? undefined : stringAt(at(compaction), "summary");
-	return transcriptOf("pi", messages, summary === undefined ? [] : [summary]);
+	const { summary, message } = compaction === undefined ? {} : at(compaction);
+	// Letta Code keeps the message beside it in which it sends the summary.
+	return transcriptOf("pi", messages, typeof summary === "string" && message === undefined ? [summary] : []);
 }
 
 function chainOf(records: readonly unknown[]): readonly number[] {

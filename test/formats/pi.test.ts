@@ -142,6 +142,13 @@ describe("pi sessions", () => {
 			expect(textsOf(session2)[0]).toBe(first);
 		});
 
+		it("Letta Code keeps the message with the summary beside the summary, which is then read once", () => {
+			const { message } = user(`{"type":"system_alert","message":"${compaction.summary}"}`);
+			const conversation = [session, ...tied([...records, { ...compaction, message, firstKeptEntryId: null }])];
+			const { messages, surroundings } = sentIn(conversation);
+			expect([messages.map(({ role }) => role), surroundings]).toEqual([["user"], []]);
+		});
+
 		it("when the first kept record is dropped, the compaction names the next one that stays", async () => {
 			const more = [...turn("c", outputOf("third")), user("Three.")];
 			const conversation = [session, ...tied([...records, { ...compaction, firstKeptEntryId: "e3" }, ...more])];
