@@ -37,6 +37,21 @@ export function sharedUpstreams(addresses: readonly Address[], origin: string) {
 	return { upstreams, pointed };
 }
 
+/** Code of JavaScript for a program that has no setting for an address: its requests to the first of two addresses go to the second. */
+export function redirectedFetch(ways: readonly (readonly [string, string])[]): string {
+	const changed = new Map(
+		ways.map(([from, to]) => [from.replace(/\/+$/, ""), to] as const).filter(([from, to]) => from !== to),
+	);
+	return `const ways = ${JSON.stringify([...changed])};
+const own = globalThis.fetch;
+globalThis.fetch = (input, init) => {
+	const asked = typeof input === "string" || input instanceof URL ? String(input) : undefined;
+	const way = asked && ways.find(([from]) => asked === from || asked.startsWith(\`\${from}/\`));
+	return own(way ? way[1] + asked.slice(way[0].length) : input, init);
+};
+`;
+}
+
 /** The last value of an option in the arguments of a user. */
 export function optionIn(given: readonly string[], ...names: readonly string[]): string | undefined {
 	return optionsGiven(given, ...names).at(-1)?.value;

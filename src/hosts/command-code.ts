@@ -1,7 +1,15 @@
 import path from "node:path";
 import type { JsonObject } from "../engine/conversation/json.ts";
 import { objectOf } from "../formats/json-text/value.ts";
-import { type Address, nothingSet, optionIn, refusedLaunch, sharedUpstreams, textAt } from "./base-url.ts";
+import {
+	type Address,
+	nothingSet,
+	optionIn,
+	redirectedFetch,
+	refusedLaunch,
+	sharedUpstreams,
+	textAt,
+} from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing } from "./host.ts";
 import { settingsIn } from "./settings-file.ts";
 
@@ -26,28 +34,15 @@ async function point({ homeFolder, origin, folder, parameters }: LaunchSurroundi
 		throw refusedLaunch(commandCode.title, reason);
 	}
 	const { upstreams, pointed } = sharedUpstreams(addresses, origin);
-	const ways = addresses.map((address) => [address.base, pointed(address)]).filter(([from, to]) => from !== to);
+	const ways = addresses.map((address) => [address.base, pointed(address)] as const);
 	const mod = "palimpsest-proxy.mjs";
 	return {
 		...nothingSet,
 		upstreams,
 		parameters: ["--mod", path.join(folder, mod)],
-		files: { [mod]: modText(new Map(ways as [string, string][])) },
+		// It asks for the function of `fetch` each time that it makes a model.
+		files: { [mod]: `${redirectedFetch(ways)}export default () => {};\n` },
 	};
-}
-
-const noChange = "export default () => {};\n";
-
-/** It asks for the function each time that it makes a model. */
-function modText(ways: ReadonlyMap<string, string>): string {
-	return `const ways = ${JSON.stringify([...ways])};
-const own = globalThis.fetch;
-globalThis.fetch = (input, init) => {
-	const asked = typeof input === "string" || input instanceof URL ? String(input) : undefined;
-	const way = asked && ways.find(([from]) => asked === from || asked.startsWith(\`\${from}/\`));
-	return own(way ? way[1] + asked.slice(way[0].length) : input, init);
-};
-${noChange}`;
 }
 
 /** The address of a provider, and those of its models that have their own. */

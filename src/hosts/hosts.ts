@@ -15,6 +15,7 @@ import { grokCli } from "./grok-cli.ts";
 import type { CommandHookHost, HookHost, Host, LaunchedProgram, OwnPlugin, PluginHost, ServerHost } from "./host.ts";
 import { kilo } from "./kilo.ts";
 import { kimiCode } from "./kimi-code.ts";
+import { letta } from "./letta.ts";
 import { mastracode } from "./mastracode.ts";
 import { nanocoder } from "./nanocoder.ts";
 import { ohMyPi } from "./oh-my-pi.ts";
@@ -56,6 +57,7 @@ export const hosts: readonly Host[] = [
 	ohMyPi,
 	openclaw,
 	mastracode,
+	letta,
 	auggie,
 	amp,
 ];

@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { parse as parseToml } from "smol-toml";
 import { beforeEach, describe, expect, it } from "vitest";
 import { origin, pointIn, refusal } from "../support/point-program.ts";
@@ -193,6 +195,101 @@ describe("Mastra Code", () => {
 		expect(byFlag.linkedFolder).toBeUndefined();
 	});
 });
+
+describe("Letta Code", () => {
+	const local = ["--backend", "local"];
+	const auth = ".letta/lc-local-backend/providers/auth.json";
+	const entered = (...names: string[]) => ({
+		providers: Object.fromEntries(names.map((name) => [name, { base_url: `https://${name}.example/v1/` }])),
+	});
+	const agentFile = (id: string) => `.letta/lc-local-backend/agents/${Buffer.from(id).toString("base64url")}.json`;
+
+	it("has the addresses that its user has entered, those of the model first", async () => {
+		expect((await point("letta", {}, local)).upstreams).toEqual({
+			anthropic: "https://api.anthropic.com",
+			openai: "https://api.openai.com/v1",
+			gemini: "https://generativelanguage.googleapis.com/v1beta",
+		});
+		await settings(auth, entered("lc-openrouter", "openai-compatible", "lc-gemini"));
+		const environment = {
+			GOOGLE_GENERATIVE_AI_BASE_URL: "https://shell.example",
+			MINIMAX_BASE_URL: "https://mini.example",
+		};
+		const pointed = await point("letta", environment, [...local, "-m", "openrouter/kimi"]);
+		expect(pointed.upstreams).toMatchObject({
+			openai: "https://lc-openrouter.example/v1/",
+			gemini: "https://lc-gemini.example/v1/",
+		});
+		const others = await point("letta", environment, [...local, "--model=minimax/m2"]);
+		expect(others.upstreams).toMatchObject({
+			openai: "https://openai-compatible.example/v1/",
+			anthropic: "https://mini.example",
+		});
+	});
+
+	it("has the address of the agent's model: that of the arguments, of the folder, or of the last session", async () => {
+		const key = `local:${join(here.home, ".letta/lc-local-backend")}`;
+		const session = (agentId: string) => ({ sessionsByServer: { [key]: { agentId } } });
+		for (const name of ["openrouter", "deepseek", "xai"])
+			await settings(agentFile(`agent-local-${name}`), { model: `${name}/model` });
+		await settings(auth, entered("openrouter", "deepseek", "xai"));
+		await settings(".letta/settings.json", { preferredBackendMode: "local", ...session("agent-local-xai") });
+		expect((await point("letta")).upstreams.openai).toBe("https://xai.example/v1/");
+		await settings("project/.letta/settings.local.json", session("agent-local-deepseek"));
+		expect((await point("letta")).upstreams.openai).toBe("https://deepseek.example/v1/");
+		const given = await point("letta", {}, ["--agent", "agent-local-openrouter"]);
+		expect(given.upstreams.openai).toBe("https://openrouter.example/v1/");
+	});
+
+	it("is refused where Letta's service calls the model", async () => {
+		const service = refusal(/Letta's service.*--backend local/);
+		await expect(point("letta")).rejects.toEqual(service);
+		await settings(".letta/settings.json", {
+			preferredBackendMode: "local",
+			env: { LETTA_BASE_URL: "https://own.example" },
+		});
+		await expect(point("letta")).rejects.toEqual(service);
+		await settings(".letta/settings.json", { preferredBackendMode: "local" });
+		await point("letta");
+		await expect(point("letta", { LETTA_LOCAL_BACKEND_EXPERIMENTAL: "0" })).rejects.toEqual(service);
+		for (const given of [
+			["--backend", "cloud"],
+			["-a", "agent-1"],
+		])
+			await expect(point("letta", { LETTA_LOCAL_BACKEND_EXPERIMENTAL: "1" }, given)).rejects.toEqual(service);
+	});
+
+	it("sends its own requests and those of subagents to the proxy, and gives other programs the variable of its user", async () => {
+		await settings(auth, entered("anthropic"));
+		const own = `--import=data:text/javascript,${encodeURIComponent(recorder)}`;
+		const { NODE_OPTIONS = "" } = (await point("letta", { NODE_OPTIONS: own }, local)).environment;
+		await settings("letta.js", standInProgram);
+		const given = [join(here.home, "letta.js")];
+		const { stdout } = await promisify(execFile)(process.execPath, given, { env: { NODE_OPTIONS } });
+		expect(JSON.parse(stdout)).toEqual({
+			asked: [`${origin}/v1/messages`, "https://anthropic.example.org/v1/messages"],
+			own,
+			subagents: [NODE_OPTIONS, NODE_OPTIONS],
+			other: own,
+		});
+	});
+});
+
+/** It answers with what it was asked for. */
+const recorder = `import processes from "node:child_process";
+globalThis.fetch = (url) => url;
+processes.spawn = (command, given, { env }) => env.NODE_OPTIONS;
+`;
+
+/** It prints what it asks for, and the variable as it, its subagents and another program see it. */
+const standInProgram = `const { env } = process;
+import("node:child_process").then(({ spawn }) => console.log(JSON.stringify({
+	asked: ["https://anthropic.example/v1/messages", "https://anthropic.example.org/v1/messages"].map(fetch),
+	own: env.NODE_OPTIONS,
+	subagents: [spawn("letta", ["-p"], { env }), spawn(process.execPath, [process.argv[1], "-p"], { env })],
+	other: spawn("/bin/sh", ["-c", "node letta.js.test"], { env }),
+})));
+`;
 
 describe("the SDKs", () => {
 	it("of Claude Code take its environment", async () => {

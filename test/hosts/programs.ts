@@ -596,6 +596,36 @@ export const programs: readonly AgentProgram[] = [
 		}),
 	},
 	{
+		name: "letta",
+		title: "Letta Code",
+		package: "@letta-ai/letta-code",
+		command: "letta",
+		parameters: (prompt) => [
+			...["--backend", "local", "--model", "anthropic/claude-sonnet-4-5", "--yolo"],
+			...["-p", prompt],
+		],
+		configure: ({ origin }) => ({
+			environment: { LETTA_CODE_TELEM: "0", DISABLE_AUTOUPDATER: "1" },
+			files: {
+				".letta/lc-local-backend/providers/auth.json": json({
+					version: 1,
+					providers: {
+						"lc-anthropic": {
+							id: "local-provider-lc-anthropic",
+							name: "lc-anthropic",
+							provider_type: "anthropic",
+							provider_category: "byok",
+							auth: { type: "api", key },
+							base_url: origin,
+							created_at: "2026-11-01T00:00:00.000Z",
+							updated_at: "2026-11-01T00:00:00.000Z",
+						},
+					},
+				}),
+			},
+		}),
+	},
+	{
 		name: "claude-agent-sdk",
 		title: "Claude Agent SDK",
 		package: "@anthropic-ai/claude-agent-sdk",
