@@ -33,7 +33,12 @@ export const pi: Host = {
 	launch: { command: "pi", point, headless: (prompt) => ["-p", prompt] },
 	session: {
 		format: "pi",
-		sessionId: (document) => stringAt(objectOf(listOf(document)[0]), "id"),
+		sessionId: (document) => {
+			const [header, first] = listOf(document);
+			// Letta Code writes pi's records, and finds a session by files beside them.
+			const isOther = textAt(first, ["message", "metadata", "conversation_id"]) !== undefined;
+			return isOther ? undefined : stringAt(objectOf(header), "id");
+		},
 		folder: (document) => stringAt(objectOf(listOf(document)[0]), "cwd"),
 		name: ({ id, now }) => `${now.toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`,
 		command: ({ file }) => `pi --session ${shellWord(file)}`,

@@ -25,7 +25,7 @@ export function requireSession(
 	const program = resuming.find((one) => one.format === format.name);
 	const old = program?.sessionId(document);
 	if (program !== undefined && old !== undefined) return { program, old };
-	const got = program === undefined ? format.title : `${format.title} without its id`;
+	const got = program === undefined ? format.title : `${format.title} without an id by which it is resumed`;
 	const files = resuming.flatMap(({ title, given }) => (given === undefined ? [title] : []));
 	const others = resuming.flatMap(({ given }) => given ?? []);
 	const expected = [`a session file of ${files.slice(0, -1).join(", ")} or ${files.at(-1)}`, ...others].join(", or ");

@@ -134,5 +134,11 @@ describe("copySession", () => {
 		const expected = /Expected a session file of Claude Code, Gemini CLI, Codex or pi.*palimpsest guard/;
 		expect(() => copyOf(JSON.stringify([{ role: "user", content: "Hello." }]))).toThrow(expected);
 		expect(() => copyOf(claudeCodeSession(1).replaceAll('"sessionId":"s1",', ""))).toThrow(expected);
+		const ofLetta = { role: "user", content: "Hello.", metadata: { conversation_id: "local-conv-1" } };
+		const session = [
+			{ type: "session", id: "local-conv-1" },
+			{ type: "message", id: "a", message: ofLetta },
+		];
+		expect(() => copyOf(lines(...session))).toThrow(expected);
 	});
 });
