@@ -85,7 +85,8 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const { upstreams, pointed } = sharedUpstreams(addresses, origin);
 	const ways = addresses.map((address) => [address.base, pointed(address)] as const);
 	const own = environment.NODE_OPTIONS;
-	const module = `data:text/javascript,${encodeURIComponent(moduleText(ways, own))}`;
+	// A dry run shows it, so the addresses stay readable.
+	const module = `data:text/javascript,${encodeURI(moduleText(ways, own)).replaceAll(/[#?]/g, encodeURIComponent)}`;
 	return {
 		...nothingSet,
 		upstreams,

@@ -302,6 +302,7 @@ describe("a dry run", () => {
 		cn: { CONTINUE_GLOBAL_DIR: "." },
 		droid: { FACTORY_RUNTIME_SETTINGS_PATH: "settings.json" },
 		goose: { GOOSE_PROVIDER: "anthropic" },
+		letta: { LETTA_LOCAL_BACKEND_EXPERIMENTAL: "1" },
 		nanocoder: { NANOCODER_PROVIDERS: JSON.stringify([{ name: "mine", baseUrl: "https://gateway.example/v1" }]) },
 	} as Readonly<Record<string, Record<string, string>>>;
 
