@@ -24,16 +24,20 @@ export function nameOfResult(one: PairedResult, transcript: Transcript, { unknow
 	return about === "" ? tool : `${tool}, ${about}`;
 }
 
-/** The lines of a text that are left out, with their line ends. */
-export function repeatedText(text: string, { from, to }: Pick<Repeat, "from" | "to">): string {
-	let start = 0;
-	for (let line = 1; line < from; line += 1) start = text.indexOf("\n", start) + 1;
-	let end = start;
-	for (let line = from; line <= to && end < text.length; line += 1) {
-		const next = text.indexOf("\n", end);
-		end = next === -1 ? text.length : next + 1;
-	}
-	return text.slice(start, end);
+/** The lines of a text that are left out, by run, with their line ends. The runs are in order, so the text is read once. */
+export function repeatedTexts(text: string, repeats: readonly Pick<Repeat, "from" | "to">[]): string[] {
+	let [line, at] = [1, 0];
+	const readTo = (last: number) => {
+		for (; line < last && at < text.length; line += 1) {
+			const next = text.indexOf("\n", at);
+			at = next === -1 ? text.length : next + 1;
+		}
+		return at;
+	};
+	return repeats.map(({ from, to }) => {
+		const start = readTo(from);
+		return text.slice(start, readTo(to + 1));
+	});
 }
 
 function argumentsOf({ call, caller }: PairedResult, { messages }: Transcript): string | undefined {

@@ -22,7 +22,7 @@ import { leaveOutRepeats, startRepeatFinder } from "../engine/truncation/repeats
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
 import { isReferenceLine, placeholdersOf } from "../storage/restore/recognise.ts";
 import { planCuts } from "./cut-on-arrival.ts";
-import { mayRepeat, nameOfResult, repeatedText } from "./repeats-on-arrival.ts";
+import { mayRepeat, nameOfResult, repeatedTexts } from "./repeats-on-arrival.ts";
 
 /** A conversation whose results were cut as they arrived. */
 export interface Arrived {
@@ -97,7 +97,9 @@ export function startArrivals(
 				const edits = planCuts({ ...how, transcript: withResult(transcript, one, left.result), fresh: [left] });
 				shown = textAfter(edits, left, text);
 				plan.push(...(edits.length > 0 ? edits : withRepeats(one.result, [editOfText(one, text)])));
-				for (const run of found) repeats.push({ place, source: run.source, text: repeatedText(whole, run) });
+				const repeated = repeatedTexts(whole, found);
+				for (const [index, { source }] of found.entries())
+					repeats.push({ place, source, text: repeated[index] as string });
 			}
 			texts.push(shown);
 			finder.add(shown);

@@ -26,7 +26,7 @@ import { bindsReasoning, modelOfCall, modelOfSession } from "../formats/model.ts
 import { isReferenceLine } from "../storage/restore/recognise.ts";
 import { budgetOf, calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
-import { repeatedText } from "./repeats-on-arrival.ts";
+import { repeatedTexts } from "./repeats-on-arrival.ts";
 import { ratesOfSession } from "./replay-rates.ts";
 import { type CountedConversation, type PresetOutcome, presetOutcomes } from "./report-presets.ts";
 import { sizeWithMedia, splitWindow } from "./window-parts.ts";
@@ -184,9 +184,8 @@ function repeatedTokens(results: readonly CountedResult[], countTokens: CountTok
 	const texts = results.flatMap(({ result }) => result.texts.map(({ text }) => text));
 	let tokens = 0;
 	for (const text of texts) {
-		for (const repeat of finder.find(text, (source) => texts[source] as string)) {
-			tokens += countTokens(repeatedText(text, repeat));
-		}
+		const repeats = finder.find(text, (source) => texts[source] as string);
+		for (const repeated of repeatedTexts(text, repeats)) tokens += countTokens(repeated);
 		finder.add(text);
 	}
 	return tokens;

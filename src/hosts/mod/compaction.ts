@@ -16,7 +16,7 @@ export interface Row {
 	readonly text: string;
 	readonly toolUses: readonly { readonly tool_use_id: string; readonly tool: string; readonly input: unknown }[];
 	readonly toolResults?: readonly RowResult[];
-	/** Stands for the row as Claude Code has stored it. */
+	/** Names the row as Claude Code has stored it. */
 	readonly handle?: string;
 }
 

@@ -22,7 +22,7 @@ function termsOf(model: string, at: number, isForHour: boolean): CacheTerms {
 	return cacheTerms(marked, "anthropic", usualPrices, { model, at });
 }
 
-/** US dollars for tokens that a provider writes to its cache anew; `undefined` if the price of the model is unknown. */
+/** US dollars for tokens that a provider writes to its cache again; `undefined` if the price of the model is unknown. */
 export function dollarsOfWriting(tokens: number, model: string, at: number): number | undefined {
 	const terms = termsOf(model, at, false);
 	return dollarsOf(inputBill({ input: 0, cacheRead: 0, cacheWrite: tokens, output: 0 }, terms), terms);

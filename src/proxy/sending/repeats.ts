@@ -3,7 +3,7 @@ import { resultText, type ToolResult, withoutFrame } from "../../engine/conversa
 import type { PairedResult } from "../../engine/conversation/turns.ts";
 import { wordings } from "../../engine/policy/wordings.ts";
 import { leastRun, leaveOutRepeats } from "../../engine/truncation/repeats.ts";
-import { nameOfResult, repeatedText } from "../../operations/repeats-on-arrival.ts";
+import { nameOfResult, repeatedTexts } from "../../operations/repeats-on-arrival.ts";
 import type { OpenedConversation, Shared } from "./request.ts";
 import type { SentLines, ShownResult } from "./sent-lines.ts";
 import { isGone, type LeftOut, type ResultState, type Values, valueEdits } from "./states.ts";
@@ -42,8 +42,9 @@ export function leaveOut(
 	const shown = leaveOutRepeats(text, repeats, { wording: wording.repeats, nameOf, ref: archive?.refOf(text) });
 	if (shown.length >= text.length) return undefined;
 	const chars = new Map<number, number>();
-	for (const repeat of repeats) {
-		chars.set(repeat.source, (chars.get(repeat.source) ?? 0) + repeatedText(text, repeat).length);
+	const texts = repeatedTexts(text, repeats);
+	for (const [index, { source }] of repeats.entries()) {
+		chars.set(source, (chars.get(source) ?? 0) + (texts[index] as string).length);
 	}
 	return {
 		text: shown,
