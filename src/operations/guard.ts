@@ -139,7 +139,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 }
 
 const wordsWereCut =
-	"The window is too small for everything that people wrote, so some of their messages were cut or left out, the oldest first.";
+	"The window is too small for everything that people wrote, so some of their messages were cut or left out.";
 
 export function sentMessages({ messages }: Transcript): number {
 	return messages.filter(({ sent }) => sent !== false).length;

@@ -42,6 +42,12 @@ export function keepWithin(given: {
 	return { texts: kept, cut };
 }
 
+/** A text that no room is left for: its head, its tail, and the lines that state a rule if these fit too. */
+export function shortenWords(text: string, locale: LocaleName, fits: (text: string) => boolean): string {
+	const withRules = cutWords(text, locale);
+	return fits(withRules) ? withRules : cutWords(text, locale, []);
+}
+
 /**
  * The texts in a room of so many characters. Where they do not fit, the first has the room, then the last three, then those
  * with a rule, then the others, the newest first; `short` counts those that are cut or left out. With `marksGaps`, a mark

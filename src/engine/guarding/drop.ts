@@ -15,8 +15,8 @@ import type { FurtherCuts, ResultCutter } from "./further-cuts.ts";
 
 /**
  * Plans the dropping of the oldest groups until the conversation fits (docs/strategies.md#dropping). With a
- * cutter, the largest results are cut further first. System
- * messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
+ * cutter, the largest results are cut further first, and groups so large that little of the older ones could stay go before
+ * these. System messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
  * it first. If user and assistant must alternate, one more group goes or an answer stays; where only their texts must, an
  * answer stays if it fits.
  */
@@ -47,6 +47,10 @@ export function planDrop(parameters: DropParameters) {
 			context[to === "out" ? "add" : "subtract"]({ chars: 0, tokens: parameters.held?.[index] ?? 0 });
 		}
 	};
+	const drop = (group: MessageGroup, end: number) => {
+		move(group, "out");
+		if (hysteresis) for (const index of group.messages) moments[index] = end;
+	};
 	const relieve = (message: number, relief: Size) => {
 		context.subtract(relief);
 		sizes[message] = subtractSizes(sizes[message] ?? noSize, relief);
@@ -65,6 +69,21 @@ export function planDrop(parameters: DropParameters) {
 		}
 		return left.total();
 	};
+	/** The fewest texts that suffice alone, largest first; none if it takes many. Results can be cut instead. */
+	const oversized = (firstKept: number): MessageGroup[] => {
+		const left = startSum(context.total());
+		const sizeOf = ({ messages: group }: MessageGroup) =>
+			group.map((index) => sizes[index] ?? noSize).reduce(addSizes, noSize);
+		const taken: MessageGroup[] = [];
+		const movable = waiting.filter(({ messages: [index = 0] }) => index < firstKept && isPlain(messages[index]));
+		for (const group of movable.toSorted((a, b) => sizeOf(b).tokens - sizeOf(a).tokens).slice(0, mostOversized)) {
+			if (reachesTarget(left.total())) break;
+			taken.push(group);
+			left.subtract(sizeOf(group));
+			for (const index of group.messages) left.add({ chars: 0, tokens: parameters.held?.[index] ?? 0 });
+		}
+		return reachesTarget(left.total()) ? taken : [];
+	};
 	let arrived = 0;
 	for (let end = 1; end <= messages.length; end += 1) {
 		context.add(sizes[end - 1] ?? noSize);
@@ -80,13 +99,16 @@ export function planDrop(parameters: DropParameters) {
 		const given = { moment: end, context: context.total(), reaches: reachesTarget, leavesLittle, isDropped };
 		for (const { message, relief } of cutter?.cut(given) ?? []) relieve(message, relief);
 		if (fits(context.total())) continue;
+		const leaving = (parameters.dropsOversized && leavesLittle() && oversized(firstKept)) || [];
+		if (parameters.dropsOversized === "alone" && leaving.length === 0) continue;
+		for (const group of leaving) drop(group, end);
 		const staying: MessageGroup[] = [];
-		const leaving: MessageGroup[] = [];
-		for (const [place, group] of waiting.entries()) {
+		const left = waiting.filter((group) => !leaving.includes(group));
+		for (const [place, group] of left.entries()) {
 			const mayGoOn = inTurn || (leaving.length > 0 && isPlainOf(group, "user"));
 			const isReached = reachesTarget(context.total()) && !(mayGoOn && isOutOfTurn(end));
 			if (isReached || (group.messages[0] ?? 0) >= firstKept) {
-				for (const rest of waiting.slice(place)) staying.push(rest);
+				staying.push(...left.slice(place));
 				break;
 			}
 			if (group.messages.some((index) => index >= firstKept)) {
@@ -94,8 +116,7 @@ export function planDrop(parameters: DropParameters) {
 				continue;
 			}
 			leaving.push(group);
-			move(group, "out");
-			if (hysteresis) for (const index of group.messages) moments[index] = end;
+			drop(group, end);
 		}
 		waiting = staying;
 		// The API would refuse two user messages in a row, so an answer between them stays.
@@ -129,12 +150,17 @@ export interface DropParameters {
 	readonly held?: readonly number[];
 	/** Starts to cut results further before groups are dropped. */
 	readonly startCutter?: (() => ResultCutter) | undefined;
+	/** Whether groups so large that little of the older ones could stay go before these; `alone`: no others go. */
+	readonly dropsOversized?: "first" | "alone" | undefined;
 	/** Replays the history, so that dropped messages stay dropped. Without it, they are dropped once, at the end. */
 	readonly hysteresis?: {
 		readonly reachesTarget: (context: Size) => boolean;
 		readonly reliefs: Reliefs;
 	};
 }
+
+/** Groups that may go before older ones. */
+const mostOversized = 3;
 
 function doubled(size: Size): Size {
 	return addSizes(size, size);
@@ -166,8 +192,8 @@ function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPo
 }
 
 /** Whether a message has its turn for models that do not count calls and results. */
-function isPlain({ calls, results }: Message): boolean {
-	return calls.length === 0 && results.length === 0;
+export function isPlain(message: Message | undefined): boolean {
+	return message?.calls.length === 0 && message.results.length === 0;
 }
 
 function userMeetsUser(

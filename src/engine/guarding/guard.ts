@@ -10,6 +10,7 @@ import {
 } from "../conversation/measure.ts";
 import { jsonPointer } from "../conversation/paths.ts";
 import {
+	addSizes,
 	type Draft,
 	type Edit,
 	type Plan,
@@ -36,7 +37,7 @@ import {
 	type TruncateParameters,
 	truncateEach,
 } from "../truncation/truncate-results.ts";
-import type { DropParameters, Reliefs } from "./drop.ts";
+import { type DropParameters, isPlain, type Reliefs } from "./drop.ts";
 import { type FurtherCuts, type ResultCutter, startCutter } from "./further-cuts.ts";
 import { planDropWithWords, type WordsKeeper } from "./moved-words.ts";
 
@@ -58,52 +59,71 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		return excess(isLasting ? measurement.total : left) > 0;
 	};
 	const steps = planSteps(parameters);
-	const hysteresis = (ratio: number): NonNullable<DropParameters["hysteresis"]> => ({
+	const hysteresis = (ratio: number, of: readonly LadderStep["step"][]): NonNullable<DropParameters["hysteresis"]> => ({
 		reachesTarget: (context) => highTokens(context, scale) <= budget * ratio,
-		reliefs: steps.reliefs(),
+		reliefs: steps.reliefs(of),
 	});
 	const taken: TakenStep[] = [];
 	const history: GuardHistory["edited"] = [];
 	let dropMoments: ArrayLike<number> = [];
 	let cuts: FurtherCuts = new Map();
-	let cutWords: ReturnType<typeof planDropWithWords>["cutWords"];
+	let withWords: ReturnType<typeof planDropWithWords> | undefined;
 	let edited = editSteps(taken, { measurement, scale });
+	/** Whether a text takes more than half of the budget, so that room for older ones may need it to go. */
+	const hasOversized = () =>
+		policy.truncate.strategy !== "head_tail" &&
+		edited.sizes.some((size, message) => excess(addSizes(size, size)) > 0 && isPlain(transcript.messages[message]));
+	/** What is dropped after the steps that are taken already. */
+	const dropWithWords = (dropsOversized: DropParameters["dropsOversized"]) => {
+		const before = edited;
+		const isMasked = taken.some((one) => one.step === "mask");
+		const reliefs = dropsOversized === "alone" ? ladder.filter((one) => one !== "mask") : ladder;
+		return planDropWithWords({
+			transcript,
+			policy: policy.guard,
+			measurement,
+			meter: parameters.meter,
+			excess,
+			editedWith: (made) =>
+				made.size === 0 ? before : editSteps(replaceCuts(taken, made, steps.truncation), { measurement, scale }),
+			keeping: parameters.keeping,
+			isPlaceholder: parameters.isPlaceholder,
+			dropsOversized,
+			startCutter: dropsOversized === "alone" ? undefined : steps.cutterOf(targetRatio === null && isMasked),
+			...(targetRatio === null ? { sizes: before.sizes } : { hysteresis: hysteresis(targetRatio, reliefs) }),
+		});
+	};
+	const dropOversized = () => {
+		const dropped = dropWithWords("alone");
+		const { left } = editSteps([...taken, { step: "drop", edits: dropped.edits }], { measurement, scale });
+		return excess(left) === 0 ? dropped : undefined;
+	};
 	for (const step of ladder) {
 		if (!isTaken(step, edited.left)) continue;
-		if (step === "drop") {
-			const before = edited;
-			const withCuts = (made: FurtherCuts) =>
-				made.size === 0 ? before : editSteps(replaceCuts(taken, made, steps.truncation), { measurement, scale });
-			const dropped = planDropWithWords({
-				transcript,
-				policy: policy.guard,
-				measurement,
-				meter: parameters.meter,
-				excess,
-				editedWith: withCuts,
-				keeping: parameters.keeping,
-				isPlaceholder: parameters.isPlaceholder,
-				startCutter: steps.cutterOf(targetRatio === null && taken.some((one) => one.step === "mask")),
-				...(targetRatio === null ? { sizes: before.sizes } : { hysteresis: hysteresis(targetRatio) }),
-			});
+		// No mask makes room beside a text that takes the whole window.
+		const isEarly = step === "mask" && ladder.includes("drop") && hasOversized();
+		const alone = isEarly ? dropOversized() : undefined;
+		if (alone || step === "drop") {
+			const dropped = alone ?? dropWithWords(hasOversized() ? "first" : undefined);
 			cuts = dropped.cuts;
 			if (cuts.size > 0) taken.splice(0, taken.length, ...replaceCuts(taken, cuts, steps.truncation));
-			taken.push({ step, edits: dropped.edits });
+			taken.push({ step: "drop", edits: dropped.edits });
 			dropMoments = dropped.moments;
-			cutWords = dropped.cutWords;
+			withWords = dropped;
 		} else {
 			const edits = step === "truncate" ? steps.truncation().flat() : steps.masking().edits;
 			taken.push({ step, edits });
 			history.push({ step, edits });
 		}
 		edited = editSteps(taken, { measurement, scale });
+		if (alone) break;
 	}
 	const withDrop = (edits: readonly Edit[]) =>
 		editSteps(
 			taken.map((one) => (one.step === "drop" ? { ...one, edits } : one)),
 			{ measurement, scale },
 		);
-	const cut = excess(edited.left) > 0 ? cutWords?.((edits) => excess(withDrop(edits).left)) : undefined;
+	const cut = excess(edited.left) > 0 ? withWords?.cutWords?.((edits) => excess(withDrop(edits).left)) : undefined;
 	const { left, counted, plan } = cut === undefined ? edited : withDrop(cut);
 	const tokensAfter = scaleTokens(left, scale).tokens;
 	const momentOf = lazyMoments(() =>
@@ -117,7 +137,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		}),
 	);
 	const fits = excess(left) === 0;
-	const areWordsCut = cut !== undefined;
+	const areWordsCut = cut !== undefined || withWords?.areWordsCut === true;
 	return { plan: plan(), steps: counted, measurement, tokensAfter, fits, areWordsCut, momentOf };
 }
 
@@ -238,16 +258,16 @@ function planSteps(parameters: GuardParameters) {
 	const replayed = once(() => replayMasking(masking));
 
 	/** Results are truncated when they arrive, and masked when the replay masks them. */
-	function reliefs(): Reliefs {
+	function reliefs(ladder: readonly LadderStep["step"][]): Reliefs {
 		const byMoment = new Map<number, { message: number; relief: Size; masks?: number }[]>();
 		const add = (moment: number, message: number, relief: Size) => addToList(byMoment, moment, { message, relief });
 		const truncated = new Map<number, number>();
-		for (const { message, unsent, before, after } of guard.ladder.includes("truncate") ? truncation().flat() : []) {
+		for (const { message, unsent, before, after } of ladder.includes("truncate") ? truncation().flat() : []) {
 			if (unsent) continue;
 			add(message + 1, message, subtractSizes(before, after));
 			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);
 		}
-		if (!guard.ladder.includes("mask")) return byMoment;
+		if (!ladder.includes("mask")) return byMoment;
 		const { history, schedule } = replayed();
 		history.results.forEach(({ message, saves }, place) => {
 			const moment = schedule[place] as number;

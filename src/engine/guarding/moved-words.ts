@@ -1,4 +1,4 @@
-import { keepWithin, markWhole, wordsWithin, writeWords } from "../compaction/kept-words.ts";
+import { keepWithin, markWhole, shortenWords, wordsWithin, writeWords } from "../compaction/kept-words.ts";
 import { joinedSummaries, planSummary, type SummaryPlace, summaryOfMessage } from "../compaction/summary.ts";
 import { answersToTools, usersTexts } from "../compaction/users-words.ts";
 import type { MessageWriter } from "../conversation/apply.ts";
@@ -46,7 +46,17 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	if (!keeping) return planDrop({ ...parameters, fits: (context) => excess(context) === 0 });
 	const answers = answersToTools(transcript, parameters.isPlaceholder);
 	// Words of an earlier drop are at the end of a message.
-	const words = usersTexts({ ...keeping, transcript }).map((own, message) => [...(answers[message] ?? []), ...own]);
+	const written = usersTexts({ ...keeping, transcript }).map((own, message) => [...(answers[message] ?? []), ...own]);
+	// A skill or a file that stands in a message would leave room for nothing else.
+	const isHuge = (tokens: number) => excess({ chars: 0, tokens: 2 * tokens }) > 0;
+	const words = written.map((texts) =>
+		texts.map((text) => {
+			const { countTokens } = parameters.meter;
+			if (!isHuge(countTokens(text))) return text;
+			return shortenWords(text, keeping.locale, (shorter) => countTokens(shorter) <= keeping.most);
+		}),
+	);
+	const isCut = ({ message }: Edit) => words[message]?.some((text, nth) => text !== written[message]?.[nth]) ?? false;
 	const held = heldTokens(words, parameters, keeping);
 	let room = 0;
 	for (let attempt = 1; ; attempt += 1) {
@@ -63,7 +73,8 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 		const { left, sizes } = editedWith(dropped.cuts);
 		const saved = savedSize(moved.edits);
 		const missing = excess(subtractSizes(left, subtractSizes(saved, savedBefore(moved.edits, parameters, sizes))));
-		const planned = { ...dropped, edits: saves(saved) ? moved.edits : [] };
+		const edits = saves(saved) ? moved.edits : [];
+		const planned = { ...dropped, edits, areWordsCut: edits.some(isCut) };
 		if (missing === 0) return planned;
 		if (attempt === attempts) {
 			const cutWords: DroppedWithWords["cutWords"] = (missingOf) =>
@@ -76,6 +87,8 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 }
 
 type DroppedWithWords = ReturnType<typeof planDrop> & {
+	/** Whether a text of a person takes so much room that only a part of it stays. */
+	readonly areWordsCut?: boolean;
 	/**
 	 * Where it does not fit: cuts the words of people too, until no tokens are missing with these edits. Returns nothing if
 	 * even that does not help.

@@ -82,3 +82,52 @@ describe("a large recent result", () => {
 		expect(narrow.result).toEqual((await lastResult(9_000)).result);
 	});
 });
+
+describe("a text of a message that takes more than the window, such as a skill", () => {
+	const skill = `Base directory for this skill: /skills/large\n\n${log(2_000, "step")}`;
+	const small = (from: number, count: number) =>
+		Array.from({ length: count }, (_, index) => toolTurn(`c${from + index}`, log(12, `small${from + index}_`)));
+	const session = openaiMessages(user("Fix the task."), ...small(0, 12), user(skill), ...small(20, 6));
+
+	it.each([true, false])(
+		"goes before what is older, and its first lines stay if words of people do (%s)",
+		async (keeps) => {
+			const keeping = policyOf({
+				preset: "balanced",
+				guard: { reserve_tokens: 0 },
+				compaction: { keep_user_text: keeps },
+			});
+			const { conversation, report } = await guardConversation({
+				conversation: session,
+				policy: keeping,
+				contextWindow: 9_000,
+			});
+			expect(report.fits).toBe(true);
+			expect(report.steps).toMatchObject([{ step: "drop", count: 1 }]);
+			expect((conversation as readonly unknown[]).length).toBe(session.length - 1);
+			const written = JSON.stringify(conversation);
+			expect(written.includes("Base directory for this skill")).toBe(keeps);
+			expect(report.notes.some((note) => note.includes("too small for everything that people wrote"))).toBe(keeps);
+		},
+	);
+
+	it("stays gone in all calls that follow", async () => {
+		const skillAt = 1 + 2 * 12;
+		const whole = [...session, ...openaiMessages(...small(40, 60))];
+		for (let end = skillAt + 3; end <= whole.length; end += 2) {
+			const request = { conversation: whole.slice(0, end), policy, contextWindow: 9_000 };
+			const { edits, report } = await guardConversation(request);
+			expect(report.fits).toBe(true);
+			expect(edits.some(({ kind, message }) => kind === "remove" && message === skillAt)).toBe(true);
+		}
+	});
+
+	it("goes after all that is older where results are cut to head and tail, as the source documents say", async () => {
+		const { report } = await guardConversation({
+			conversation: session,
+			policy: policyOf({ preset: "context-guard", guard: { reserve_tokens: 0 } }),
+			contextWindow: 9_000,
+		});
+		expect(report.steps.find(({ step }) => step === "drop")?.count).toBeGreaterThan(20);
+	});
+});
