@@ -101,21 +101,18 @@ function instructions(policy: Policy, offered: readonly Tool[]): string {
 	const ofOwn = names.filter((name) => name === "mask_conversation" || name === "guard_context");
 	const [conversations, texts] = [edits.length > 0, names.includes("truncate_output")];
 	return [
-		"Palimpsest keeps an agent's context small without breaking it.",
 		...(conversations
 			? [
+					"Palimpsest keeps an agent's context small without breaking it.",
 					`For a conversation that you pass as messages or path: ${edits.join("; ")}. Ask for respond_with "edits" to pay for changes only.`,
 					...(ofOwn.length > 0
 						? [`For your own conversation, call ${ofOwn.join(" or ")} without messages and path.`]
 						: []),
 				]
 			: []),
-		"A placeholder says that an old tool result was left out on purpose: no error.",
-		...(names.includes("recall_original")
-			? [
-					"The original that a placeholder names by ref=, réf= or # is intact: read it with recall_original, whole or in part.",
-				]
-			: []),
+		names.includes("recall_original")
+			? "A placeholder stands for an old tool result, left out on purpose: recall_original reads the intact original."
+			: "A placeholder says that an old tool result was left out on purpose: no error.",
 		describePolicy(policy, { conversations, texts }),
 	].join("\n");
 }

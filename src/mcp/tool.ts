@@ -26,7 +26,7 @@ type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compactio
 /** The JSON Schema costs every conversation tokens, so it only names sections. `callPolicy` checks values. */
 export function policyInput(sections: readonly Section[]) {
 	const named = ["preset", "locale", ...sections].join(", ");
-	return z.looseObject({}).optional().describe(`Overrides of ${named}; see policy://schema.`);
+	return z.looseObject({}).optional().describe(`Override ${named}; see policy://schema.`);
 }
 
 export function callPolicy(context: ToolContext, override: unknown): Policy {
