@@ -23,6 +23,7 @@ import { openclaw } from "./openclaw.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
 import { qwenCode } from "./qwen-code.ts";
+import { namingBrokenSettings } from "./settings-file.ts";
 import { amp, auggie } from "./without-address.ts";
 
 /** Every host, in the order in which lists name them. */
@@ -85,5 +86,5 @@ export const ownPluginHosts: readonly (Pick<Host, "name" | "title"> & OwnPlugin)
 
 /** The programs that `palimpsest launch` can start, by the names of their commands. */
 export const launchedPrograms: readonly LaunchedProgram[] = hosts.flatMap(({ title, launch }) =>
-	launch ? [{ name: launch.command, title, ...launch }] : [],
+	launch ? [namingBrokenSettings({ name: launch.command, title, ...launch })] : [],
 );

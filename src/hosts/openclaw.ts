@@ -1,15 +1,6 @@
 import path from "node:path";
 import { objectOf } from "../formats/json-text/value.ts";
-import {
-	type Address,
-	nothingSet,
-	optionIn,
-	providers,
-	refusedLaunch,
-	sharedUpstreams,
-	textAt,
-	versioned,
-} from "./base-url.ts";
+import { type Address, nothingSet, optionIn, providers, sharedUpstreams, textAt, versioned } from "./base-url.ts";
 import type { Host, LaunchSurroundings, Pointing } from "./host.ts";
 import { readSettingsFile, textIn } from "./settings-file.ts";
 
@@ -45,7 +36,7 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 	const state = environment.OPENCLAW_STATE_DIR || path.join(homeFolder, ofProfile);
 	const file = environment.OPENCLAW_CONFIG_PATH || path.join(state, "openclaw.json");
 	const isThere = (await textIn(file)) !== undefined;
-	const settings = isThere ? await readSettingsFile(file).catch(() => unreadable(file)) : {};
+	const settings = isThere ? await readSettingsFile(file) : {};
 	const { models, agents } = objectOf(settings);
 	const named = objectOf(objectOf(models).providers);
 	const all = [...new Set([...Object.keys(named), ...Object.keys(usual)])].flatMap((name): [string, Address][] => {
@@ -83,11 +74,4 @@ async function point(where: LaunchSurroundings): Promise<Pointing> {
 			}),
 		},
 	};
-}
-
-function unreadable(file: string): never {
-	throw refusedLaunch(
-		openclaw.title,
-		`${file} is not JSON, also not with comments, and so its addresses are not known here`,
-	);
 }

@@ -160,7 +160,7 @@ describe("OpenClaw", () => {
 
 	it("is refused where its settings cannot be read here", async () => {
 		await settings(".openclaw/openclaw.json", "{ models: 'single quotes' }");
-		await expect(point("openclaw")).rejects.toEqual(refusal(/is not JSON/));
+		await expect(point("openclaw")).rejects.toEqual(refusal(/is not valid JSON \(line 1, column 3\)/));
 	});
 });
 

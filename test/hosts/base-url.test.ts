@@ -414,4 +414,16 @@ describe("settings that cannot be read", () => {
 		expect((await point("claude")).upstreams).toEqual({ anthropic: "https://api.anthropic.com" });
 		expect((await point("codex")).upstreams).toEqual({ openai: "https://api.openai.com/v1" });
 	});
+
+	it.each([
+		["gemini", ".gemini/settings.json", '{\n  "security": {,}\n}', "it is not valid JSON (line 2, column 16)"],
+		["droid", ".factory/settings.json", '{ "customModels": [', "it is not valid JSON (line 1, column 20)"],
+		["command-code", ".commandcode/providers.json", '{ "provider" {} }', "it is not valid JSON (line 1, column 14)"],
+		["goose", ".config/goose/config.yaml", "GOOSE_PROVIDER: [a\nb: c", "it is not valid YAML (line 2, column 1)"],
+		["kimi", ".kimi-code/config.toml", "[a]\nb = = 1\n", "it is not valid TOML (line 2, column 5)"],
+	])("are named where %s cannot be pointed without them", async (program, file, text, problem) => {
+		await settings(file, text);
+		const refused = await point(program).catch((error: Error) => error.message);
+		expect(refused).toContain(`cannot be started behind a proxy: ${join(here.home, file)} cannot be read: ${problem}.`);
+	});
 });
