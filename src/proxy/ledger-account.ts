@@ -2,7 +2,7 @@ import { createRuler, type Ruler } from "./billing/ruler.ts";
 import type { RequestParts } from "./billing/unedited-bill.ts";
 import type { Usage } from "./billing/usage.ts";
 import { type BreakRecord, newBreakRecord } from "./break-record.ts";
-import { newSums, type Sums } from "./request-sums.ts";
+import { figuresOf, newSums, type Sums } from "./request-sums.ts";
 import type { NoDecision, Why } from "./sending/decisions.ts";
 import type { EditedResult, RequestFacts } from "./sending/facts.ts";
 
@@ -94,9 +94,31 @@ function countOutputs() {
 	};
 }
 
-/** The unedited bill is 0 where it is unknown. */
-export function pointsOf({ points, isTold }: Account): Account["points"] {
-	return isTold ? points : points.map(([sent, leftOut, billed]) => [sent, leftOut, billed, 0]);
+/** For the status. `hasDetails`: with its requests and results. */
+export function shownAccount(account: Account, hasDetails: boolean) {
+	const { points, isTold, sums } = account;
+	const shown = isTold
+		? points
+		: points.map(([sent, leftOut, billed]): Account["points"][number] => [sent, leftOut, billed, 0]);
+	return {
+		api: account.api,
+		program: account.program ?? null,
+		/** The subagent, as the program names it. */
+		agent: account.agent ?? null,
+		model: account.model ?? null,
+		state: account.state,
+		first: account.first,
+		last: account.last,
+		...figuresOf(sums),
+		/** By request: tokens sent, tokens left out, billed, billed unedited (0 if that cannot be told). */
+		points: hasDetails ? shown : [],
+		/** The number of the first of them. */
+		first_point: sums.requests - points.length + 1,
+		undecided: hasDetails ? account.undecided : [],
+		results: hasDetails ? [...account.results.values()] : [],
+		/** Requests with less read from the provider's cache than was sent before, and the causes. */
+		breaks: hasDetails ? [...account.breaks.entries] : [],
+	};
 }
 
 const longestName = 100;

@@ -1,25 +1,14 @@
 import type { Log } from "../log.ts";
 import { agentName, modelName, programName } from "../storage/figures/line.ts";
 import type { Figures } from "../storage/figures/store.ts";
-import type { Cleared } from "./billing/read-usage.ts";
-import { withAdded } from "./billing/ruler.ts";
 import type { CacheTerms } from "./billing/terms.ts";
 import { countUnasked } from "./billing/unasked-cache.ts";
-import { billUnedited, estimatedBill, tokensOf } from "./billing/unedited-bill.ts";
-import {
-	dollarsOf,
-	dollarsOfAnswer,
-	firstPass,
-	inputBill,
-	outputBill,
-	promptTokens,
-	type Usage,
-} from "./billing/usage.ts";
+import { dollarsOfAnswer, inputBill, type Usage } from "./billing/usage.ts";
 import { noteRequest } from "./break-record.ts";
-import { type Account, chosenOf, newAccount, noteEdit, notePoint, pointsOf, shownName } from "./ledger-account.ts";
+import { type Account, chosenOf, newAccount, noteEdit, notePoint, shownAccount, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
+import { billOf, type EnteredRequest } from "./request-bill.ts";
 import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
-import type { NoDecision } from "./sending/decisions.ts";
 import { type Fault, faults } from "./sending/editing.ts";
 import type { RequestFacts } from "./sending/facts.ts";
 import { type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
@@ -146,83 +135,17 @@ export function createLedger({
 			figures?.add({ kind: "ping", model, billed, usd });
 			entered();
 		},
-		/**
-		 * Enters a request whose answer has ended. `usage` is the provider's; without it, the bill is estimated. Returns the
-		 * tokens that were sent before and again.
-		 */
-		enter(
-			facts: RequestFacts,
-			given: {
-				/** The name of its API. */
-				readonly api: string;
-				readonly wasEdited: boolean;
-				readonly usage: Usage | undefined;
-				readonly cleared?: Cleared | undefined;
-				/** For the figures: the program of the request, and its decisions. */
-				readonly program?: string | undefined;
-				/** The subagent that sent it, as the program names it. */
-				readonly agent?: string | undefined;
-				readonly decisions?: number | undefined;
-				readonly noDecision?: NoDecision | undefined;
-			},
-		): { readonly repeated: number } {
-			const { api, wasEdited, usage, program } = given;
-			const { terms, isCold, isResumed } = facts;
-			const account = accountOf(facts, api);
+		/** Enters a request whose answer has ended. Returns the tokens that were sent before and again. */
+		enter(facts: RequestFacts, given: EnteredRequest): { readonly repeated: number } {
+			const { wasEdited, usage, program } = given;
+			const account = accountOf(facts, given.api);
 			noteUnknownFields(usage);
-			const { unedited, sent: edited } = facts.parts();
-			const parts = { unedited, sent: wasEdited ? edited : unedited };
-			const counted = tokensOf(parts.sent);
-			const prompt = usage && firstPass(usage);
-			const cleared = given.cleared?.tokens ?? 0;
-			const real = prompt && promptTokens(prompt);
-			// What it clears because we ask for that is in no count of ours; what the host asks for is in ours alone.
-			const unseen = wasEdited && facts.results.some(({ reason }) => reason === "cleared") ? 0 : cleared;
-			const messages = cleared > 0 ? undefined : parts.sent.length;
-			if (real) account.ruler.learn({ model: facts.model, counted, messages, real: real + unseen });
-			const { scale, added } = account.ruler.measure(counted, real && real + unseen);
-			const measured = withAdded(parts, added);
-			const request = { parts: measured, before: account.before, usage: prompt, scale, terms, isCold, isResumed };
-			const billed = usage ? inputBill(usage, terms) : estimatedBill(request);
-			const raw = billUnedited(request);
-			account.wasEdited ||= wasEdited;
-			if (account.wasEdited && raw.isUnexplained) claimNothing(account);
-			// A saving is claimed by what the provider reports.
-			const isTold = account.isTold && usage !== undefined;
-			const later = prompt ? billed - inputBill(prompt, terms) : 0;
-			const billedUnedited = account.wasEdited ? raw.billed + later : billed;
-			const leftOut = (tokensOf(unedited) - counted) * scale;
-			const tokensSent = usage ? promptTokens(usage) : (counted + added) * scale;
-			const output = account.outputs.of(usage) * terms.prices.output;
-			const usd = usage ? dollarsOfAnswer(usage, terms) : dollarsOf(billed + output, terms);
-			const moreOutput =
-				usage && prompt ? outputBill(usage, terms, promptTokens(prompt) + leftOut) - outputBill(usage, terms) : 0;
-			const saved = dollarsOf(billedUnedited - billed + moreOutput, terms);
-			unasked.enter(raw.repeated, { usage: prompt, terms, idle: facts.prompt.idle });
-			const usdUnedited = isTold && usd !== undefined && saved !== undefined ? usd + saved : undefined;
-			const sums = {
-				requests: 1,
-				tokens_sent: Math.round(tokensSent),
-				tokens_left_out: wasEdited ? Math.max(0, Math.round(leftOut)) : 0,
-				output_tokens: usage?.output ?? 0,
-				cache_read_tokens: usage?.cacheRead ?? 0,
-				cache_write_tokens: usage?.cacheWrite ?? 0,
-				billed,
-				billed_unedited: isTold ? billedUnedited : 0,
-				untold_requests: isTold ? 0 : 1,
-				untold_billed: isTold ? 0 : billed,
-				usd: usd ?? 0,
-				unpriced_requests: usd === undefined ? 1 : 0,
-				usd_saved: usd === undefined || usdUnedited === undefined ? 0 : usdUnedited - usd,
-				usd_untold_requests: usd === undefined || usdUnedited === undefined ? 1 : 0,
-				estimated_requests: usage ? 0 : 1,
-				cut_requests: usage?.isCut ? 1 : 0,
-				uncached_requests: terms.caching === "never_read" && !terms.isUnmarked ? 1 : 0,
-				reasoning_left_out: wasEdited ? facts.reasoningLeftOut : 0,
-				provider_cleared_results: given.cleared?.results ?? 0,
-				provider_cleared_tokens: cleared,
-			};
 			account.agent ??= given.agent === undefined ? undefined : agentName(given.agent);
+			const bill = billOf(account, facts, given);
+			const { sums, parts, measured, prompt, repeated } = bill;
+			if (bill.isUntold) claimNothing(account);
+			account.wasEdited ||= wasEdited;
+			unasked.enter(repeated, { usage: prompt, terms: facts.terms, idle: facts.prompt.idle });
 			addTo(account.sums, sums);
 			if (account.agent !== undefined) addTo(all.subagents, sums);
 			addTo(facts.why === "held_out" ? all.held_out : all.edited, sums);
@@ -239,35 +162,13 @@ export function createLedger({
 			account.last = now();
 			account.state = facts.why;
 			account.program = programName(figures?.program ?? program) ?? account.program;
-			notePoint(
-				account,
-				[sums.tokens_sent, sums.tokens_left_out, Math.round(billed), Math.round(billedUnedited)],
-				given.noDecision,
-			);
+			const bills = [Math.round(sums.billed), Math.round(bill.billedUnedited)] as const;
+			notePoint(account, [sums.tokens_sent, sums.tokens_left_out, ...bills], given.noDecision);
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
-			figures?.add(
-				{
-					kind: "request",
-					model: facts.model === undefined ? undefined : modelName(facts.model),
-					...(usage
-						? { input: usage.input, read: usage.cacheRead, write: usage.cacheWrite, output: usage.output }
-						: { input: sums.tokens_sent, read: 0, write: 0, output: 0, estimated: true }),
-					left_out: sums.tokens_left_out,
-					billed,
-					unedited: isTold ? billedUnedited : undefined,
-					usd,
-					usd_unedited: usdUnedited,
-					agent: account.agent,
-					decisions: given.decisions ?? 0,
-					held_out: facts.why === "held_out" ? true : undefined,
-					cut: usage?.isCut,
-					undecided: given.noDecision,
-				},
-				program,
-			);
+			figures?.add(bill.line, program);
 			if (broken) figures?.add(broken, program);
 			entered();
-			return { repeated: raw.repeated };
+			return { repeated };
 		},
 		totals: (): ProxyTotals =>
 			totalsOf([all.edited, all.held_out], {
@@ -314,25 +215,9 @@ export function createLedger({
 				subagents: figuresOf(all.subagents),
 				conversations: shown.map(([id, account], index) => ({
 					id,
-					api: account.api,
-					program: account.program ?? null,
-					/** The subagent, as the program names it. */
-					agent: account.agent ?? null,
 					/** The last name of the folder in which the program was started, unless figures are private. */
 					folder: figures?.folder ?? null,
-					model: account.model ?? null,
-					state: account.state,
-					first: account.first,
-					last: account.last,
-					...figuresOf(account.sums),
-					/** By request: tokens sent, tokens left out, billed, billed unedited (0 if that cannot be told). */
-					points: hasDetails(id, index) ? pointsOf(account) : [],
-					/** The number of the first of them. */
-					first_point: account.sums.requests - account.points.length + 1,
-					undecided: hasDetails(id, index) ? account.undecided : [],
-					results: hasDetails(id, index) ? [...account.results.values()] : [],
-					/** Requests with less read from the provider's cache than was sent before, and the causes. */
-					breaks: hasDetails(id, index) ? [...account.breaks.entries] : [],
+					...shownAccount(account, hasDetails(id, index)),
 				})),
 			};
 		},
