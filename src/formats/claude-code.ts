@@ -20,7 +20,7 @@ import {
 } from "./session-files.ts";
 
 /** Members of a record that messages of the API do not have. */
-const sessionKeys = ["sessionId", "session_id", "parentUuid", "isSidechain", "uuid"];
+const sessionKeys = ["sessionId", "session_id", "parentUuid", "isSidechain", "uuid", "timestamp"];
 
 /** Members that link a record to its session, in the order of Claude Code. */
 const sessionFields = [

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import { jsonPointer, type Path, startsWith } from "../engine/conversation/paths.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { PalimpsestError, UnsupportedShapeError } from "../errors.ts";
+import { agentFramework, genkit, llamaIndex } from "./agent-frameworks.ts";
 import { amp } from "./amp.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages, managedAgents, mcpSampling } from "./anthropic.ts";
@@ -11,14 +12,16 @@ import { clineUi } from "./cline-ui.ts";
 import { codexRollout } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { inspect, tau2 } from "./evaluation-logs.ts";
+import { droidStream, geminiStream } from "./event-streams.ts";
 import { type Explained, explainedBy } from "./explained.ts";
-import { foreignShape } from "./foreign.ts";
+import { foreignShape, isSpans } from "./foreign.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { langchain, openaiAgents, pydanticAi } from "./frameworks.ts";
 import { gemini } from "./gemini.ts";
-import { geminiCli, geminiStream } from "./gemini-cli.ts";
+import { geminiCli } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
 import { listOf, membersOf, stringAt } from "./json-text/value.ts";
+import { kimiCode } from "./kimi-code.ts";
 import { isStoredRow, mastra } from "./mastra.ts";
 import { observingReader } from "./observations.ts";
 import { kimiContext, ollama, openaiChat } from "./openai-chat.ts";
@@ -43,6 +46,7 @@ export const formats: readonly Format[] = [
 	droid,
 	pi,
 	opencode,
+	kimiCode,
 	kimiContext,
 	copilotCli,
 	managedAgents,
@@ -50,6 +54,7 @@ export const formats: readonly Format[] = [
 	clineUi,
 	geminiCli,
 	geminiStream,
+	droidStream,
 	vscodeChat,
 	browserUse,
 	sweAgent,
@@ -58,6 +63,9 @@ export const formats: readonly Format[] = [
 	adk,
 	convexAgent,
 	amp,
+	llamaIndex,
+	agentFramework,
+	genkit,
 	pydanticAi,
 	openaiAgents,
 	langchain,
@@ -89,6 +97,12 @@ export function readConversation(
 	observations: Policy["mask"]["observations"] = "auto",
 	{ names, isEdited = false }: { readonly names?: readonly string[] | undefined; readonly isEdited?: boolean } = {},
 ) {
+	if (isSpans(document)) {
+		throw new PalimpsestError(
+			"not_a_conversation",
+			`Expected messages; got spans of OpenTelemetry, which hold them as a text of JSON. Take those of the last call out first: jq -cs '[.. | objects | .["gen_ai.input.messages"]?, (select(.key? == "gen_ai.input.messages") | .value.stringValue?) | strings] | last | fromjson' FILE > messages.json.`,
+		);
+	}
 	const located = locateMessages(document);
 	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
 	const transcript = format.read(located);

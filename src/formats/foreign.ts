@@ -1,10 +1,18 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { hasMember, listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
+import { listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 
 /** The name of a shape that resembles a format and is none; otherwise `undefined`. */
 export function foreignShape(messages: readonly unknown[]): string | undefined {
 	const values = messages.filter(isJsonObject);
 	return shapes.find(({ isShape }) => isShape(values))?.title;
+}
+
+/** Whether a document is of spans of OpenTelemetry, which hold their messages as a text of JSON. */
+export function isSpans(document: unknown): boolean {
+	const { resourceSpans, spans } = objectOf(document);
+	const isSpan = (value: unknown) =>
+		stringAt(objectOf(objectOf(value).attributes), "gen_ai.input.messages") !== undefined;
+	return Array.isArray(resourceSpans) || [document, ...listOf(document), ...listOf(spans)].some(isSpan);
 }
 
 type Values = readonly JsonObject[];
@@ -29,23 +37,6 @@ const shapes: readonly { readonly title: string; readonly isShape: (values: Valu
 		isShape: (values) => values.some(({ parts }) => isCrushParts(parts)),
 	},
 	{
-		title: "a stream of Factory Droid",
-		isShape: (values) =>
-			values.some((value) => value.type === "tool_call" && stringAt(value, "toolName") !== undefined),
-	},
-	{
-		title: "messages of LlamaIndex",
-		isShape: (values) => values.some(({ options }) => hasMember(objectOf(options), "toolCall", "toolResult")),
-	},
-	{
-		title: "messages of Microsoft's Agent Framework",
-		isShape: (values) => values.some(({ contents }) => objectsOf(contents).some(isFrameworkContent)),
-	},
-	{
-		title: "a wire file of Kimi Code",
-		isShape: (values) => values.some(({ type }) => type === "context.append_message"),
-	},
-	{
 		title: "a session of Antigravity CLI",
 		isShape: (values) =>
 			values.some(
@@ -54,13 +45,15 @@ const shapes: readonly { readonly title: string; readonly isShape: (values: Valu
 			),
 	},
 	{
-		title: "messages of Genkit",
+		title: "a session of iFlow",
 		isShape: (values) =>
-			values.some(({ content }) =>
-				objectsOf(content).some(
-					(part) => part.type === undefined && [part.toolRequest, part.toolResponse].some(isJsonObject),
-				),
+			values.some(({ message }) =>
+				objectsOf(objectOf(message).content).some(({ content }) => isJsonObject(objectOf(content).responseParts)),
 			),
+	},
+	{
+		title: "a chat of Grok CLI",
+		isShape: (values) => values.some(({ type, toolResult }) => type === "tool_result" && isJsonObject(toolResult)),
 	},
 	{
 		title: "results of Inngest AgentKit",
@@ -86,11 +79,6 @@ function isCrushParts(parts: unknown): boolean {
 	if (typeof parts === "string") return /^\s*\[\s*\{\s*"type"\s*:\s*"\w+"\s*,\s*"data"\s*:\s*\{/.test(parts);
 	const isOwn = (part: unknown) => crushTypes.has(objectOf(part).type) && isJsonObject(objectOf(part).data);
 	return listOf(parts).length > 0 && listOf(parts).every(isOwn);
-}
-
-/** In JSON of .NET the type is `$type`. */
-function isFrameworkContent({ $type, type }: JsonObject): boolean {
-	return typeof $type === "string" || type === "function_call" || type === "function_result";
 }
 
 const contents = ["content", "parts", "tool_calls", "type", "kind"];

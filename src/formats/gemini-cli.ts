@@ -1,9 +1,9 @@
 import type { WrittenMessage } from "../engine/conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Path } from "../engine/conversation/paths.ts";
-import type { MediaNode, Message, Role } from "../engine/conversation/transcript.ts";
+import type { MediaNode, Role } from "../engine/conversation/transcript.ts";
 import { cacheIncludedUsage } from "./answer.ts";
-import { type Format, idOfText, keptFields, probeEach, readEvents, roleOf, transcriptOf } from "./format.ts";
+import { type Format, idOfText, keptFields, probeEach, roleOf, transcriptOf } from "./format.ts";
 import { readFunctionResponse, readGeminiMedia } from "./gemini.ts";
 import { hasMember, idAt, listOf, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { MessageDraft, readOpenContent, type ToolContent, unsent } from "./parts.ts";
@@ -171,48 +171,4 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 		type: role === "user" ? "user" : "gemini",
 		content: text,
 	};
-}
-
-const streamTypes: ReadonlySet<unknown> = new Set(["init", "message", "tool_use", "tool_result", "error", "result"]);
-
-/** The output of `gemini --output-format stream-json`: an event for each text, call and result. */
-export const geminiStream: Format = {
-	name: "gemini-stream",
-	title: "Gemini CLI stream",
-	looksFor: "Gemini CLI stream (events of `type` init, message, tool_use with `tool_id`, tool_result, result)",
-	probe: ({ messages }) =>
-		probeEach(messages, "an event of `type` init or tool_use", (event) => {
-			if (!isJsonObject(event) || !streamTypes.has(event.type)) return "an event of a known `type`";
-			const begins = event.type === "init" && stringAt(event, "session_id") !== undefined;
-			return begins || (event.type === "tool_use" && stringAt(event, "tool_name") !== undefined);
-		}),
-	read: (located) => readEvents("gemini-stream", located, readEvent),
-	write: {
-		message: ({ role, text, instead }) => ({
-			type: "message",
-			...keptFields(instead, ["timestamp"]),
-			role,
-			content: text,
-		}),
-		appends: false,
-	},
-};
-
-function readEvent(event: JsonObject, path: Path): Message | undefined {
-	const time = timeAt(event, "timestamp");
-	const draft = (role: Role) => new MessageDraft(role, path).setTime(time);
-	if (event.type === "message") {
-		return draft(event.role === "user" ? "user" : "assistant").count(event.content);
-	}
-	if (event.type === "tool_use") {
-		return draft("assistant").addCall(idAt(event, "tool_id"), stringAt(event, "tool_name"), event.parameters);
-	}
-	if (event.type !== "tool_result") return undefined;
-	const isError = event.status === "error" || undefined;
-	const message = Object.hasOwn(event, "output") ? undefined : stringAt(objectOf(event.error), "message");
-	const content =
-		message === undefined
-			? readOpenContent(event.output, [...path, "output"])
-			: readOpenContent(message, [...path, "error", "message"]);
-	return draft("tool").addResult({ callId: idAt(event, "tool_id"), ...content, isError });
 }

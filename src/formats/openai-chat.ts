@@ -64,8 +64,8 @@ export const openaiChat: Format = {
 function probeChatMessage(message: JsonObject, role: string) {
 	// A record of another role without content (a checkpoint, a count of tokens) is not a message.
 	if (!Object.hasOwn(roles, role)) return Object.hasOwn(message, "content") ? false : "`content` in a message";
-	const { parts, content } = message;
-	if (parts !== undefined) return "`content`, not `parts`";
+	const { parts, contents, content } = message;
+	if ((parts ?? contents) !== undefined) return "`content`, not `parts` or `contents`";
 	const called = probeCalls(callsOf(message), isCall, "`id`, and `function` with `name` and `arguments`");
 	if (typeof called === "string") return called;
 	const certain = called || ["tool", "function", "developer"].includes(role);

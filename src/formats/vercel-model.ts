@@ -70,7 +70,9 @@ function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string
 		const approval = stringAt(part, "approvalId") ?? "";
 		if (part.type === "tool-call") {
 			addSignature(part, at, draft);
-			draft.addCall(idAt(part, "toolCallId"), stringAt(part, "toolName"), part.input ?? part.args);
+			// BeeAI's Python edition has the same parts in snake case.
+			const id = idAt(part, "toolCallId") ?? idAt(part, "id");
+			draft.addCall(id, stringAt(part, "toolName") ?? stringAt(part, "tool_name"), part.input ?? part.args);
 			linkCaller(part, draft);
 		} else if (part.type === "tool-result") {
 			readResult(part, at, draft);
@@ -103,7 +105,7 @@ export function readGivenOutput({ type, value }: JsonObject, path: Path): ToolCo
 }
 
 function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
-	const callId = idAt(part, "toolCallId");
+	const callId = idAt(part, "toolCallId") ?? idAt(part, "tool_call_id");
 	const output = objectOf(part.output);
 	if (isOutput(output)) {
 		draft.addResult({ callId, ...readGivenOutput(output, [...path, "output"]) });

@@ -56,58 +56,45 @@ const plain = [
 	{ role: "tool", text },
 ];
 
-const llamaIndex = [
-	{ role: "user", content: "Go." },
-	{ role: "assistant", content: "", options: { toolCall: [{ id: "c", name: "read", input: {} }] } },
-	{ role: "user", content: text, options: { toolResult: { id: "c", result: text, isError: false } } },
-];
-
-const agentFramework = [
-	{ role: "user", contents: [{ $type: "text", text: "Go." }] },
-	{ role: "assistant", contents: [{ $type: "functionCall", callId: "c", name: "read", arguments: {} }] },
-	{ role: "tool", contents: [{ $type: "functionResult", callId: "c", result: text }] },
-];
-
-const agentFrameworkOfPython = [
-	{ type: "chat_message", role: "assistant", contents: [{ type: "function_call", call_id: "c", name: "read" }] },
-	{ type: "chat_message", role: "tool", contents: [{ type: "function_result", call_id: "c", result: text }] },
-];
-
-const kimiCode = [
-	{ type: "metadata", protocol_version: "1.4", created_at: 1 },
-	{
-		type: "context.append_message",
-		message: { role: "user", content: [{ type: "text", text: "Go." }], toolCalls: [] },
-	},
-	{ type: "context.append_loop_event", event: { type: "tool.result", toolCallId: "c", result: { output: text } } },
-];
-
 const antigravity = [
 	{ step_index: 0, source: "USER_EXPLICIT", type: "USER_INPUT", status: "DONE", content: "Go." },
 	{ step_index: 1, source: "MODEL", type: "PLANNER_RESPONSE", tool_calls: [{ name: "view_file", args: {} }] },
 	{ step_index: 2, source: "MODEL", type: "VIEW_FILE", status: "DONE", content: text },
 ];
 
-const genkit = [
-	{ role: "user", content: [{ text: "Go." }] },
-	{ role: "model", content: [{ toolRequest: { name: "read", ref: "c", input: {} } }] },
-	{ role: "tool", content: [{ toolResponse: { name: "read", ref: "c", output: text } }] },
+const iflow = [
+	{
+		type: "assistant",
+		uuid: "a",
+		message: { role: "assistant", content: [{ type: "tool_use", id: "c", name: "read" }] },
+	},
+	{
+		type: "user",
+		uuid: "u",
+		message: {
+			role: "user",
+			content: [
+				{ type: "tool_result", tool_use_id: "c", content: { callId: "c", responseParts: { functionResponse: {} } } },
+			],
+		},
+	},
+];
+
+const grok = [
+	{ type: "user", content: "Go.", timestamp: "2026-11-29T10:00:00.000Z" },
+	{ type: "tool_result", content: text, toolCall: { id: "c" }, toolResult: { success: true, output: text } },
 ];
 
 describe("shapes that resemble a format", () => {
 	it.each<[string, readonly unknown[]]>([
 		["a compacted session of Factory Droid", [...droid, { type: "compaction_state", id: "k", summaryText: "So far." }]],
-		["a stream of Factory Droid", [{ type: "tool_call", id: "c", toolName: "Execute", parameters: { command: "ls" } }]],
-		["messages of LlamaIndex", llamaIndex],
-		["messages of Microsoft's Agent Framework", agentFramework],
-		["messages of Microsoft's Agent Framework", agentFrameworkOfPython],
-		["a wire file of Kimi Code", kimiCode],
 		["a session of Antigravity CLI", antigravity],
-		["messages of Genkit", genkit],
 		[
 			"results of Inngest AgentKit",
 			["a", "b"].map((agentName) => ({ agentName, output: [], toolCalls: [{ role: "tool_result", content: text }] })),
 		],
+		["a session of iFlow", iflow],
+		["a chat of Grok CLI", grok],
 		["a session of Command Code", commandCode],
 		["a stream of the Cursor CLI", cursor],
 		["messages of Crush", crush],
@@ -116,5 +103,19 @@ describe("shapes that resemble a format", () => {
 	])("are refused by name: %s", (title, messages) => {
 		expect(() => readConversation(messages)).toThrow(`This looks like ${title}, which is not supported.`);
 		expect(() => readConversation({ messages })).toThrow(`This looks like ${title}`);
+	});
+
+	const attributes = {
+		"gen_ai.input.messages": JSON.stringify([{ role: "user", parts: [{ type: "text", content: text }] }]),
+	};
+	const pairs = Object.entries(attributes).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+
+	it.each<[string, unknown]>([
+		["a span", { name: "chat", attributes }],
+		["lines of spans", [{ attributes: {} }, { attributes }]],
+		["a list of spans", { spans: [{ attributes }] }],
+		["an export", { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes: pairs }] }] }] }],
+	])("spans of OpenTelemetry are refused with the way to their messages: %s", (_, document) => {
+		expect(() => readConversation(document)).toThrow(/got spans of OpenTelemetry.* jq -cs /);
 	});
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../src/formats/detect.ts";
-import { geminiCli, geminiStream } from "../../src/formats/gemini-cli.ts";
+import { geminiStream } from "../../src/formats/event-streams.ts";
+import { geminiCli } from "../../src/formats/gemini-cli.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";

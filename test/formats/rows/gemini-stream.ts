@@ -1,4 +1,4 @@
-import { geminiStream } from "../../../src/formats/gemini-cli.ts";
+import { geminiStream } from "../../../src/formats/event-streams.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { openShapes, textPartShapes } from "../text-part-shapes.ts";
