@@ -31,6 +31,9 @@ const { output } = await build({
 		"large-text-thread": "src/operations/large-text-thread.ts",
 		"plugin-opencode": "src/hosts/plugins/opencode.ts",
 		"plugin-pi": "src/hosts/plugins/pi.ts",
+		// Programs import these beside their framework.
+		"ai-sdk": "src/hosts/adapters/ai-sdk.ts",
+		langchain: "src/hosts/adapters/langchain.ts",
 	},
 	platform: "node",
 	// jsonc-parser names its ES modules there; its other build requires parts by names that no bundler sees.

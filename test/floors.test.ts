@@ -17,7 +17,7 @@ const wings: readonly (readonly string[])[] = [
 	["library.ts", "index.ts"],
 	["pages"],
 	["proxy/billing", "proxy/sending", "proxy"],
-	["hosts", "hosts/plugins", "hosts/mod"],
+	["hosts", "hosts/plugins", "hosts/adapters", "hosts/mod"],
 	["mcp", "mcp/gateway"],
 	["commands"],
 	["cli.ts"],

@@ -89,13 +89,17 @@ export type ReadConversation = Readonly<ReturnType<typeof readConversation>>;
 /**
  * Reads a list of messages or an object that holds one. Observations of text protocols are results as the policy says:
  * `auto` if no other result comes before the first one, which no later message changes. Throws `not_a_conversation`
- * with the expected shapes. Given their names, only some formats are tried. A document that is `isEdited` may have lost most
- * of the text that shows its format.
+ * with the expected shapes. Given their names, only some formats are tried; `isNamed` if the caller knows that it is the first
+ * of them, also where nothing shows it yet. A document that is `isEdited` may have lost most of the text that shows its format.
  */
 export function readConversation(
 	document: unknown,
 	observations: Policy["mask"]["observations"] = "auto",
-	{ names, isEdited = false }: { readonly names?: readonly string[] | undefined; readonly isEdited?: boolean } = {},
+	how: {
+		readonly names?: readonly string[] | undefined;
+		readonly isNamed?: boolean | undefined;
+		readonly isEdited?: boolean;
+	} = {},
 ) {
 	if (isSpans(document)) {
 		throw new PalimpsestError(
@@ -103,8 +107,10 @@ export function readConversation(
 			`Expected messages; got spans of OpenTelemetry, which hold them as a text of JSON. Take those of the last call out first: jq -cs '[.. | objects | .["gen_ai.input.messages"]?, (select(.key? == "gen_ai.input.messages") | .value.stringValue?) | strings] | last | fromjson' FILE > messages.json.`,
 		);
 	}
+	const { names, isNamed = false, isEdited = false } = how;
 	const located = locateMessages(document);
-	const format = detectFormat(located, names ? formats.filter(({ name }) => names.includes(name)) : formats);
+	const tried = names ? formats.filter(({ name }) => names.includes(name)) : formats;
+	const format = detectFormat(located, tried, isNamed ? tried[0] : undefined);
 	const transcript = format.read(located);
 	// A caller that names formats names the API that takes the conversation.
 	if (!names && !isEdited) checkExplained(format, explainedBy(transcript, located));
@@ -268,7 +274,7 @@ function kindOf(value: unknown): string {
 
 const strength = { certain: 3, likely: 2, possible: 1, none: 0 } as const;
 
-function detectFormat(located: LocatedMessages, tried: readonly Format[]): Format {
+function detectFormat(located: LocatedMessages, tried: readonly Format[], otherwise?: Format): Format {
 	if (tried === formats) refuseKnownShapes(located);
 	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
 	for (const format of tried) {
@@ -276,17 +282,18 @@ function detectFormat(located: LocatedMessages, tried: readonly Format[]): Forma
 		const { fit } = format.probe(located);
 		if (strength[fit] > strength[best.fit]) best = { format, fit };
 	}
-	return best.format ?? detectAroundUnknown(located, tried);
+	return best.format ?? detectAroundUnknown(located, tried, otherwise);
 }
 
 /** Finds the format of a list in which some items have a kind that no format knows. */
-function detectAroundUnknown(located: LocatedMessages, tried: readonly Format[]): Format {
+function detectAroundUnknown(located: LocatedMessages, tried: readonly Format[], otherwise?: Format): Format {
 	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
 	for (const format of tried) {
 		const fit = fitAroundUnknown(format, located, tried);
 		if (strength[fit] > strength[best.fit]) best = { format, fit };
 	}
 	if (best.format) return countingUnknown(best.format);
+	if (otherwise) return otherwise;
 	throw new PalimpsestError("not_a_conversation", explain(located));
 }
 

@@ -6,12 +6,10 @@ import { usersWords } from "../../engine/compaction/users-words.ts";
 import { applyPlan } from "../../engine/conversation/apply.ts";
 import { asksPerson } from "../../engine/conversation/asking-tools.ts";
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
-import { unseenAnswer } from "../../engine/masking/asked.ts";
-import { PalimpsestError } from "../../errors.ts";
 import { listOf, objectOf, stringAt } from "../../formats/json-text/value.ts";
 import { cacheTerms } from "../../proxy/billing/terms.ts";
 import { formatsOfApi } from "../../proxy/host-request.ts";
-import type { PartRequest } from "../../storage/archive/part.ts";
+import { agentTools, recallToolName } from "./agent-tools.ts";
 import { createSessionEditor, type PluginOptions, type SessionEditor } from "./session-editor.ts";
 
 /** The part of pi's `ExtensionAPI` that is used here. Source: docs/extensions.md of `@earendil-works/pi-coding-agent` 0.74. */
@@ -44,8 +42,6 @@ const apis: Readonly<Record<string, keyof typeof formatsOfApi>> = {
 /** pi's note under an output over 50 kB (it shows the end), and the line on how a command ended. The file has neither. */
 const cutNote = /\n\n\[Showing [^\]\n]*Full output: (?<savedIn>[^\]\n]+)\](?<status>\n\nCommand [^\n]{1,100})?$/;
 
-const recallTool = "recall_original";
-
 /**
  * An extension for pi: masks in each request, and the messages that pi stores stay unchanged. It also offers
  * recall, and what an agent can ask for its own conversation: pi 0.74 has no MCP.
@@ -74,8 +70,8 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 			}),
 			model: stringAt(context.model ?? {}, "id"),
 			recall:
-				archive && policy.archive.recall_hint && pi.getActiveTools().includes(recallTool)
-					? { by: recallTool }
+				archive && policy.archive.recall_hint && pi.getActiveTools().includes(recallToolName)
+					? { by: recallToolName }
 					: undefined,
 			write: (edits) => applyPlan(payload, edits),
 		}));
@@ -108,75 +104,15 @@ export function piExtension(pi: Pi, options?: PluginOptions): void {
 
 	pi.on("session_before_compact", (event, context) => compactWithWords(event, context, pi).catch(() => undefined));
 
-	pi.registerTool({
-		name: recallTool,
-		label: "Recall",
-		description:
-			"Reads an original that a placeholder or a notice names by its reference, or a part of it, or searches all originals. They are intact.",
-		parameters: {
-			type: "object",
-			properties: {
-				ref: { type: "string", description: "Copied from the placeholder." },
-				query: { type: "string", description: "Instead of ref: words of the originals to find." },
-				regex: { type: "boolean", description: "The query is a regular expression." },
-				lines: { type: "string", description: "Such as 120-180, from 1 on." },
-				chars: { type: "string", description: "Such as 8000-12000, for long lines." },
-				grep: { type: "string", description: "Shows the lines that match this regular expression." },
-				context: { type: "integer", minimum: 0, description: "Lines around each match. Default: 2." },
-				head: { type: "integer", minimum: 1, description: "The first lines." },
-				tail: { type: "integer", minimum: 1, description: "The last lines." },
-				max_tokens: { type: "integer", minimum: 10, description: "Default: 2000." },
+	for (const { name, label, description, parameters, run } of agentTools({ searches: true })) {
+		pi.registerTool({
+			...{ name, label, description, parameters },
+			execute: async (_id: string, input: JsonObject, _signal: unknown, _update: unknown, context: Context) => {
+				return { content: [{ type: "text", text: await run(input, () => editorIn(context)) }], details: {} };
 			},
-		},
-		execute: async (_id: string, input: JsonObject, _signal: unknown, _update: unknown, context: Context) => {
-			const { ref, query, regex, max_tokens: maxTokens, lines, chars, grep, context: around, head, tail } = input;
-			const part = { lines, chars, grep, context: around, head, tail, maxTokens } as PartRequest;
-			try {
-				const editor = editorIn(context);
-				const search = { query, regex, after: ref, maxTokens } as Parameters<SessionEditor["search"]>[0];
-				if (ref === undefined && query === undefined) throw new Error("Expected `ref` or `query`.");
-				const text = query === undefined ? await editor.recall(String(ref), part) : await editor.search(search);
-				return { content: [{ type: "text", text }], details: {} };
-			} catch (error) {
-				// pi shows the message to the model.
-				throw error instanceof PalimpsestError ? new Error(error.message) : error;
-			}
-		},
-	});
-
-	for (const tool of askingTools) {
-		const content = [{ type: "text", text: `${unseenAnswer}.` }];
-		pi.registerTool({ ...tool, execute: async () => ({ content, details: {} }) });
+		});
 	}
 }
-
-const strings = { type: "array", items: { type: "string" } };
-
-/** Each is answered in the next request, which holds the conversation. */
-const askingTools = [
-	{
-		name: "mask_conversation",
-		label: "Mask",
-		description:
-			"Replaces old tool results of this conversation by placeholders from the next request on: all of them, or those that you name. Errors stay unless named.",
-		parameters: {
-			type: "object",
-			properties: {
-				refs: { ...strings, description: "Results by their references." },
-				tool_call_ids: { ...strings, description: "Results by the ids of their calls." },
-				tools: { ...strings, description: "Results by the names of their tools." },
-				keep_turns: { type: "integer", minimum: 1, description: "The last turns that stay. Default: 1." },
-				keep: { type: "boolean", description: "Keeps the named results in view instead." },
-			},
-		},
-	},
-	{
-		name: "guard_context",
-		label: "Context",
-		description: "Says how full the window is, what fills it with references, and what masking would free.",
-		parameters: { type: "object", properties: {} },
-	},
-];
 
 /** The parts of pi that make its summary. */
 interface Compaction {

@@ -1,14 +1,19 @@
 import { fileURLToPath } from "node:url";
 import { isJsonObject } from "../../engine/conversation/json.ts";
 import { callTarget } from "../../engine/masking/call-targets.ts";
+import { checkPolicyLayer } from "../../engine/policy/check.ts";
+import type { PolicyLayer } from "../../engine/policy/schema.ts";
 import { isShownWhole } from "../../engine/truncation/shown-whole.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../../operations/config/config.ts";
 import type { SearchRequest } from "../../operations/search-originals.ts";
+import { firstPass, promptTokens, type Usage } from "../../proxy/billing/usage.ts";
 import { createLedger, type Ledger } from "../../proxy/ledger.ts";
 import { inTime } from "../../proxy/sending/archiving.ts";
 import { describe, type Editing, openEditing, prepare } from "../../proxy/sending/editing.ts";
+import type { Sent } from "../../proxy/sending/facts.ts";
 import { memoryFolderFor } from "../../proxy/sending/memory.ts";
 import type { HostRequest } from "../../proxy/sending/request.ts";
+import { sendAgain } from "../../proxy/sending/send-again.ts";
 import { archiveLocation } from "../../storage/archive/open.ts";
 import type { PartRequest } from "../../storage/archive/part.ts";
 import { type Figures, openFigures } from "../../storage/figures/store.ts";
@@ -24,6 +29,15 @@ export interface PluginOptions {
 	/** A larger output is cut on arrival. */
 	readonly mostChars?: number | undefined;
 	readonly locale?: string | undefined;
+}
+
+/** What a program sets in its own code, above its variables and policy files. */
+export interface EditorSettings {
+	/** `files` (the default), `memory`, `none`, `redis://HOST:PORT` or a folder. The states of results are kept with it. */
+	readonly archive?: string | undefined;
+	/** An original is read in its own namespace alone. */
+	readonly namespace?: string | undefined;
+	readonly policy?: PolicyLayer | undefined;
 }
 
 export type SessionEditor = ReturnType<typeof createSessionEditor>;
@@ -45,9 +59,12 @@ export function createSessionEditor(what: {
 	readonly folder: string;
 	/** The host; its server entry sets the language, unless `options` do. */
 	readonly host?: string | undefined;
-	readonly options: PluginOptions | undefined;
+	readonly options?: PluginOptions | undefined;
+	readonly settings?: EditorSettings | undefined;
 	/** Its name in the figures. */
 	readonly program: string;
+	/** Whether `answered` is called for each request that is answered. Else the bills are estimates. */
+	readonly tellsUsage?: boolean | undefined;
 	readonly report: (line: string) => void;
 }) {
 	const { folder, host, options = {}, report } = what;
@@ -63,11 +80,10 @@ export function createSessionEditor(what: {
 	const opened = () => {
 		const onFault = (_: unknown, reason: string) => reportOnce(`palimpsest made no new decisions: ${reason}`);
 		const warn = (line: string) => reportOnce(`palimpsest: ${line}`);
-		opening ??= open({ folder, host, locale: options.locale, warn, onFault });
+		opening ??= open({ folder, host, locale: options.locale, settings: what.settings, warn, onFault });
 		return opening;
 	};
 	let counting: { readonly figures: Figures; readonly ledger: Ledger } | undefined;
-	/** A plugin is not told usage, so its bills are estimates. */
 	const counted = ({ policy, now }: Editing) => {
 		if (!counting) {
 			const figures = openFigures({ keep: policy.figures, program: what.program, projectFolder: folder });
@@ -95,20 +111,39 @@ export function createSessionEditor(what: {
 				// A plugin cannot send a refused request again, so an account that may be checked counts as one that is.
 				const request = { ...conversation(editing), decides: true, isEnforced: true };
 				const { composed, planAhead, facts } = await prepare(request, editing);
-				const enter = async () => {
-					const { written, noDecision, decided } = composed ?? {};
+				const planned = planAhead();
+				const enter = async (usage: Usage | undefined, sent: Sent | undefined) => {
+					if (usage && composed?.branch)
+						composed.branch.tokensPerChar = promptTokens(firstPass(usage)) / Math.max(1, composed.charsSent());
+					const { written, noDecision, decided } = sent ?? {};
 					const how = { wasEdited: written !== undefined, noDecision, decisions: decided?.size };
-					counted(editing).ledger.enter(await facts(composed), { ...how, api: "plugin", usage: undefined });
+					return counted(editing).ledger.enter(await facts(sent), { ...how, api: "plugin", usage });
 				};
-				// Where figures fail, requests go on.
-				planning = planAhead()
-					.then(enter)
-					.catch(() => {});
-				if (!composed) return undefined;
-				const { written, variants } = composed;
-				/** The provider refused it: its decisions are taken back, and the next requests get none. */
-				const refused = () => (variants.earlier() ?? variants.own())?.accepted();
-				return { written, refused };
+				/** Returns the tokens that were sent before; 0 if that is not known, as where figures fail. */
+				const answered = (usage: Usage | undefined, sent: Sent | undefined = composed): Promise<number> => {
+					const entered = planned
+						.then(() => enter(usage, sent))
+						.then(
+							({ repeated }) => repeated,
+							() => 0,
+						);
+					planning = entered.then(() => {});
+					return entered;
+				};
+				planning = planned;
+				if (!what.tellsUsage) void answered(undefined);
+				const { variants } = composed ?? {};
+				return {
+					written: composed?.written,
+					answered,
+					/** The provider refused it: its decisions are taken back, and the next requests get none. */
+					refused: () => (variants?.earlier() ?? variants?.own())?.accepted(),
+					/** The provider refused it: asks with other forms, the one that changes least first. */
+					again: async (
+						first: Parameters<typeof sendAgain>[1],
+						ask: Parameters<typeof sendAgain<Written>>[2],
+					): ReturnType<typeof sendAgain<Written>> => (composed ? sendAgain(composed, first, ask) : "refused"),
+				};
 			}),
 		/** Resolves once the work of the last request is archived and planned. */
 		settled: () => planning,
@@ -175,10 +210,11 @@ async function open(how: {
 	readonly folder: string;
 	readonly host: string | undefined;
 	readonly locale: string | undefined;
+	readonly settings: EditorSettings | undefined;
 	readonly warn: (line: string) => void;
 	readonly onFault: Editing["onFault"];
 }): Promise<Editing> {
-	const { folder, host, warn, onFault } = how;
+	const { folder, host, settings: own = {}, warn, onFault } = how;
 	const { openArchiveOfPolicy } = await import("../../storage/archive/open.ts");
 	const { env: environment } = process;
 	const ofServer = host === undefined ? {} : await serverLanguage(host, folder);
@@ -187,8 +223,9 @@ async function open(how: {
 	const config = await loadConfig({ environment, workingDirectory: folder, settings });
 	const warning = ignoredWarning(config);
 	if (warning !== undefined) warn(warning);
-	const policy = continuousPolicy(config);
-	const location = archiveLocation({ environment });
+	const layer = own.policy === undefined ? [] : [checkPolicyLayer(own.policy, "`policy`")];
+	const policy = continuousPolicy({ layers: [...config.layers, ...layer] });
+	const location = archiveLocation({ ...own, environment });
 	const archive = await openArchiveOfPolicy(location, policy);
 	return openEditing({ policy, archive, memoryFolder: memoryFolderFor(location), holdout: 0, now: Date.now, onFault });
 }

@@ -29,6 +29,8 @@ export interface HostRequest<Written> {
 	readonly body: unknown;
 	/** The formats that may be edited. */
 	readonly formats: readonly string[];
+	/** Whether it is known to be the first of them, also where nothing shows it yet. */
+	readonly isNamed?: boolean | undefined;
 	readonly terms: CacheTerms;
 	readonly model: string | undefined;
 	/** How the agent reads an original. */
@@ -64,10 +66,11 @@ export type OpenedConversation = Extract<Opened, { readonly conversation: string
 
 /** Reads a request and finds the memory of its conversation. Takes no longer than reading and writing its JSON. */
 export function openRequest(
-	{ body, formats, terms, decides }: Pick<HostRequest<unknown>, "body" | "formats" | "terms" | "decides">,
+	request: Pick<HostRequest<unknown>, "body" | "formats" | "isNamed" | "terms" | "decides">,
 	{ policy, memory, histories, now, holdout }: Shared,
 ) {
-	const source: ReadConversation = readConversation(body, policy.mask.observations, { names: formats });
+	const { body, formats: names, isNamed, terms, decides } = request;
+	const source: ReadConversation = readConversation(body, policy.mask.observations, { names, isNamed });
 	const { transcript } = source;
 	const conversation = conversationKey(transcript);
 	const at = now();
