@@ -1,6 +1,6 @@
 import vm from "node:vm";
-import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv-provider.js";
 import { Ajv } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { RE2JS } from "re2js";
 import type { JsonObject } from "../engine/conversation/json.ts";
@@ -8,26 +8,41 @@ import type { JsonObject } from "../engine/conversation/json.ts";
 /** A schema may ask for work without end by other means than patterns, such as references that double at each level. */
 const patienceMs = 500;
 
+/** The pointers (RFC 6901) of the values that do not fit, each once; `undefined` if the schema is unusable. */
+export type Misfits = readonly string[] | undefined;
+
 /**
- * Whether structured content fits the `outputSchema` of its tool, as a client checks it; false for an unusable schema. The
- * schema is a stranger's: its patterns are matched in linear time, and those that RE2 does not know fit nothing.
+ * Returns a function that checks structured content by the `outputSchema` of its tool, as clients do: as draft 7, and as
+ * draft 2020-12 unless the schema names an older one. The schema is a stranger's: its patterns are matched in linear time,
+ * and one with patterns that RE2 does not know is unusable.
  */
-export function fitsOutputSchema(content: unknown, schema: JsonObject): boolean {
-	const check = () => new AjvJsonSchemaValidator(checker()).getValidator(schema)(content).valid;
+export function outputChecker(schema: JsonObject): (content: unknown) => Misfits {
+	const isOlder = typeof schema.$schema === "string" && !schema.$schema.includes("2020-12");
+	const drafts = isOlder ? [Ajv] : [Ajv, Ajv2020];
+	const compiled = within(() => drafts.map((draft) => compilerOf(draft).compile(schema)));
+	return (content) =>
+		compiled &&
+		within(() => {
+			const errors = compiled.flatMap((check) => (check(content) ? [] : (check.errors ?? [])));
+			return [...new Set(errors.map(({ instancePath }) => instancePath))];
+		});
+}
+
+function within<Value>(work: () => Value): Value | undefined {
 	try {
-		return new vm.Script("check()").runInNewContext({ check }, { timeout: patienceMs });
+		return new vm.Script("work()").runInNewContext({ work }, { timeout: patienceMs });
 	} catch {
-		return false;
+		return undefined;
 	}
 }
 
-function checker(): Ajv {
+function compilerOf(draft: typeof Ajv | typeof Ajv2020): Ajv {
 	const regExp = Object.assign((pattern: string) => linearPattern(pattern), { code: "linearPattern" });
-	// The others are the SDK's.
+	// The others are those of the SDK's clients.
 	const options = { strict: false, validateFormats: true, validateSchema: false, allErrors: true };
-	const ajv = new Ajv({ ...options, code: { regExp } });
-	(addFormats as unknown as (ajv: Ajv) => void)(ajv);
-	return ajv;
+	const ajv = new draft({ ...options, code: { regExp } });
+	(addFormats as unknown as (ajv: Ajv) => void)(ajv as Ajv);
+	return ajv as Ajv;
 }
 
 /** Throws for a pattern that RE2 does not know. */

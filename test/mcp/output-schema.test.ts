@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { fitsOutputSchema } from "../../src/mcp/output-schema.ts";
+import type { JsonObject } from "../../src/engine/conversation/json.ts";
+import { outputChecker } from "../../src/mcp/output-schema.ts";
 
+const fitsOutputSchema = (content: unknown, schema: JsonObject) => outputChecker(schema)(content)?.length === 0;
 const patterned = (pattern: string) => ({ type: "object", properties: { data: { type: "string", pattern } } });
 
 describe("structured content", () => {
@@ -22,6 +24,15 @@ describe("structured content", () => {
 		const dated = { type: "object", properties: { day: { type: "string", format: "date" } }, $id: "x:y" };
 		expect(["2026-11-28", "today"].map((day) => fitsOutputSchema({ day }, dated))).toEqual([true, false]);
 		expect(fitsOutputSchema({ day: 1 }, { type: 7 })).toBe(false);
+	});
+
+	it("is checked as draft 2020-12 too, unless the schema names an older one, and names what does not fit", () => {
+		const tuple = { type: "object", properties: { row: { type: "array", prefixItems: [{ type: "number" }] } } };
+		expect(outputChecker(tuple)({ row: ["a"] })).toEqual(["/row/0"]);
+		expect(
+			outputChecker({ ...tuple, $schema: "https://json-schema.org/draft/2020-12/schema" })({ row: ["a"] }),
+		).toEqual(["/row/0"]);
+		expect(outputChecker({ ...tuple, $schema: "http://json-schema.org/draft-07/schema#" })({ row: ["a"] })).toEqual([]);
 	});
 
 	// With the patterns of JavaScript each of these takes years.

@@ -293,7 +293,7 @@ function tiny({ kind }: JsonSpans, maxChars: number): Draft {
 }
 
 /** An item of a list or an entry of an object. Sizes are in characters, with key and comma. */
-interface Entry {
+export interface Entry {
 	readonly full: number;
 	readonly least: number;
 	/** The size at which it shows something useful. */
@@ -321,7 +321,7 @@ const [besides, besidesShare, longestBeside] = [[-1, -2, 1, -3, 2, -4], 0.4, 400
  * Picks all entries if each can show something useful; else those with failures, the first and the last, those that
  * match the focus best, and then two from the start for each from the end. Returns their indices in order.
  */
-function pickEntries({ entries, room, gapCost, isObject }: PickParameters): number[] {
+export function pickEntries({ entries, room, gapCost, isObject }: PickParameters): number[] {
 	const all = entries.map((_, index) => index);
 	const sumOf = (size: (entry: Entry) => number) => entries.reduce((sum, entry) => sum + size(entry), 0);
 	if (sumOf(({ wanted }) => wanted) <= room || (isObject && sumOf(({ least }) => least) <= room)) return all;
@@ -374,7 +374,7 @@ function pickEntries({ entries, room, gapCost, isObject }: PickParameters): numb
 }
 
 /** Divides room so that small entries are complete and large ones get equal shares (max-min fairness). */
-function fillLevel(entries: readonly Entry[], room: number): number[] {
+export function fillLevel(entries: readonly Entry[], room: number): number[] {
 	const given = entries.map(({ least, full }) => Math.min(least, full));
 	let left = room - given.reduce((sum, one) => sum + one, 0);
 	const smallFirst = [...entries.entries()].sort(([, a], [, b]) => a.full - b.full);

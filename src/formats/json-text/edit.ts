@@ -119,6 +119,7 @@ function checkPlain(value: unknown, name: string): void {
 	}
 }
 
+/** `remove` may also name a member of an object. */
 export interface ValueEdit extends Pick<PortableEdit, "kind" | "replacement" | "value"> {
 	readonly path: Path;
 	/** The JSON of `replacement`, if it is not compact JSON. */
@@ -255,7 +256,9 @@ function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[
 		let removed: Set<number> | undefined;
 		let inserted: Map<number, readonly string[]> | undefined;
 		for (const [index, child] of node.children) {
-			if (changes.get(child)?.kind === "remove") removed = (removed ?? new Set()).add(index as number);
+			const isRemoved = changes.get(child)?.kind === "remove";
+			if (isRemoved && typeof index === "string") splices.push(memberRemoval(document.text, child.span));
+			else if (isRemoved) removed = (removed ?? new Set()).add(index as number);
 			else collect(child);
 			const values = inserts.size > 0 ? inserts.get(child) : undefined;
 			if (values) inserted = (inserted ?? new Map()).set(index as number, values);
@@ -319,6 +322,17 @@ function insertions({ span, items, removed, inserted, records }: ListChange): Sp
 	}
 	if (alone.length > 0) splices.push(at(items[0]?.start ?? (span?.start ?? -1) + 1, alone.join(separator)));
 	return splices;
+}
+
+/** A member of an object, with the comma behind it or, if it is the last, before it. */
+function memberRemoval(text: string, value: Span | undefined): Splice {
+	if (!value) throw refused("Expected edits of values that are in the text.");
+	const key = text.lastIndexOf('"', text.lastIndexOf('"', value.start - 1) - 1);
+	const behind = /\s*,/y;
+	behind.lastIndex = value.end;
+	if (behind.test(text)) return { start: key, end: behind.lastIndex, replacement: "" };
+	const before = text.slice(0, key).trimEnd();
+	return { start: before.endsWith(",") ? before.length - 1 : key, end: value.end, replacement: "" };
 }
 
 /** A record after another on its line goes with the white space before it, so that the line still ends. */

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
 import type { Path } from "../../engine/conversation/paths.ts";
 import type { Originals } from "../../engine/policy/wordings.ts";
+import type { TextDocument } from "../../formats/json-text/read.ts";
 import type { ArchiveSource } from "../../storage/archive/open.ts";
 import { createAllowance } from "./allowance.ts";
 import type { CutOptions, CutPlan } from "./cut-result.ts";
@@ -16,6 +17,9 @@ interface Planned {
 	/** Of the tool, or of the method. */
 	readonly name: string;
 	readonly recall: Originals;
+	readonly document: TextDocument;
+	/** By the name that the host gives itself. */
+	readonly showsStructure: boolean;
 }
 
 const listedNowhere = { tool: undefined, isCurrent: true };
@@ -35,8 +39,9 @@ export function createCutPlanner({
 	const allowed = createAllowance({ bytesADay, now: () => performance.now() });
 
 	/** Throws as `planCut` does. */
-	return async (result: JsonObject, { path, request, name, recall }: Planned): Promise<CutPlan> => {
+	return async (result: JsonObject, { path, request, ...planned }: Planned): Promise<CutPlan> => {
 		const { asked, kept } = request;
+		const { name } = planned;
 		const focus = asked.kind === "call" ? asked.focus : asked.kind === "resource" ? asked.uri : "";
 		const { tool, isCurrent } = asked.kind === "call" ? await tools.find(name) : listedNowhere;
 		// While the list is outdated, a tool that it lacks may be one for a page alone.
@@ -45,21 +50,21 @@ export function createCutPlanner({
 		if (readers === "app") return uncut(result);
 		const { outputSchema } = tool ?? {};
 		const how = {
-			...{ policy, maxTokens, owner, name, focus, recall },
+			...{ policy, maxTokens, owner, focus, ...planned },
 			// Nobody here knows the shape that the content of an unlisted tool has to have.
 			cutsStructure: readers === "model" && tool !== undefined && isCurrent,
 			outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined,
 		};
 		if (archive === undefined) return planCut(result, path, { ...how, archive });
-		const planned = kept.before.then(() =>
+		const planning = kept.before.then(() =>
 			archive.use((opened) => planCut(result, path, { ...how, archive: allowed(opened, kept) })),
 		);
-		kept.before = planned.then(
+		kept.before = planning.then(
 			() => {
 				kept.isWhole = true;
 			},
 			() => {},
 		);
-		return planned;
+		return planning;
 	};
 }

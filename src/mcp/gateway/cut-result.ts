@@ -1,10 +1,12 @@
-import type { JsonObject } from "../../engine/conversation/json.ts";
+import { isDeepStrictEqual } from "node:util";
+import { compactJson, type JsonObject } from "../../engine/conversation/json.ts";
 import type { Path } from "../../engine/conversation/paths.ts";
 import type { Policy } from "../../engine/policy/schema.ts";
 import { type Originals, wordings } from "../../engine/policy/wordings.ts";
 import { truncateOutput } from "../../engine/truncation/truncate.ts";
 import { PalimpsestError } from "../../errors.ts";
-import type { ValueEdit } from "../../formats/json-text/edit.ts";
+import { spellingsOf, type ValueEdit } from "../../formats/json-text/edit.ts";
+import type { TextDocument } from "../../formats/json-text/read.ts";
 import { fairShares } from "../../hosts/hook-answers.ts";
 import { textLibraries } from "../../operations/text-libraries.ts";
 import {
@@ -16,8 +18,8 @@ import {
 } from "../../operations/truncation-limit.ts";
 import type { Keeping } from "./allowance.ts";
 import { ownId } from "./own-recall.ts";
-import { charsOf, type TextPlace, textsOf } from "./result-texts.ts";
-import { planStructured } from "./structured.ts";
+import { type ShownSizes, seenChars, sizesOf, type TextPlace, textsOf } from "./result-texts.ts";
+import { planStructured, type StructuredPlan } from "./structured.ts";
 
 export interface CutOptions {
 	readonly policy: Policy;
@@ -31,6 +33,8 @@ export interface CutOptions {
 }
 
 interface Answered extends CutOptions {
+	/** The message that holds the result. */
+	readonly document: TextDocument;
 	/** The name of the tool, or of the method. */
 	readonly name: string;
 	/** The subject that the reader is looking for. */
@@ -38,13 +42,16 @@ interface Answered extends CutOptions {
 	/** Whether structured content may be cut, within the schema of its tool if it has one. */
 	readonly cutsStructure: boolean;
 	readonly outputSchema?: JsonObject | undefined;
+	/** Whether the host shows the model structured content in place of the texts. */
+	readonly showsStructure: boolean;
 }
 
 export interface CutPlan {
 	readonly edits: readonly ValueEdit[];
+	/** What the model sees. */
 	readonly chars: { readonly before: number; readonly after: number };
-	/** Whether the structured content is over the limit and cannot be cut to it without losing its shape. */
-	readonly keepsStructure: boolean;
+	/** The characters of structured content that is over the limit and stays whole. */
+	readonly structureKept?: number | undefined;
 }
 
 export function limitOf({ policy, maxTokens }: Pick<CutOptions, "policy" | "maxTokens">): ExcerptLimit {
@@ -59,28 +66,62 @@ export function limitOf({ policy, maxTokens }: Pick<CutOptions, "policy" | "maxT
 export async function planCut(result: JsonObject, path: Path, answered: Answered): Promise<CutPlan> {
 	const limit = limitOf(answered);
 	const hasFailed = result.isError === true;
+	const places = textsOf(result, path);
 	const cut = (text: string, most: number) => cutText(text, { ...limit, most }, { ...answered, hasFailed });
-	const ofTexts = await planTexts(textsOf(result, path), { limit, cut, policy: answered.policy });
-	const structured = answered.cutsStructure ? result.structuredContent : undefined;
-	const ofStructure = await planStructured(structured, {
-		path: [...path, "structuredContent"],
-		check: await limitCheck(limit, answered.policy),
-		schema: answered.outputSchema,
-		cut: (text, most) => cutText(text, { kind: "chars", most }, { ...answered, hasFailed }),
+	const ofTexts = await planTexts(places, { limit, cut, policy: answered.policy });
+	const before = sizesOf(result);
+	const texts = before.texts + ofTexts.lengthChange;
+	const { structuredContent } = result;
+	const { cutsStructure, document, outputSchema, showsStructure } = answered;
+	const seen = (sizes: ShownSizes) => seenChars(sizes, { showsStructure, hasFailed });
+	if (!cutsStructure || structuredContent === undefined)
+		return { edits: ofTexts.edits, chars: { before: seen(before), after: seen({ ...before, texts }) } };
+	const at = [...path, "structuredContent"];
+	const raw = spellingsOf(document, [at]).get(at) ?? compactJson(structuredContent);
+	const hasCopy = places.some(({ text }) => isSameJson(text, structuredContent));
+	const ofStructure = await planStructured(structuredContent, {
+		...{ raw, hasCopy, schema: outputSchema, focus: answered.focus },
+		check: await limitCheck({ ...limit, most: Math.ceil(limit.most * (hasCopy ? shareOfCopy : 1)) }, answered.policy),
+		notices: noticesFor(answered, !answered.archive),
+		cut: (text, { mostChars, isJson }) =>
+			cutText(text, { kind: "chars", most: mostChars }, { ...answered, hasFailed, isJson }),
+		keep: (text) => archived(text, answered),
 	});
-	const before = charsOf(result);
-	const after = before + ofTexts.lengthChange + ofStructure.lengthChange;
+	const { edit, structured } = structureEdit(ofStructure, at, before.structured);
 	return {
-		edits: [...ofTexts.edits, ...ofStructure.edits],
-		chars: { before, after },
-		keepsStructure: ofStructure.isTooLarge,
+		edits: [...ofTexts.edits, ...edit],
+		chars: { before: seen(before), after: seen({ texts, structured }) },
+		structureKept: ofStructure.kind === "whole" && ofStructure.isTooLarge ? before.structured : undefined,
 	};
+}
+
+/** Of the limit, for structured content beside its copy as text: some hosts show both. */
+const shareOfCopy = 0.4;
+
+function structureEdit(
+	plan: StructuredPlan,
+	path: Path,
+	before: number | undefined,
+): { readonly edit: readonly ValueEdit[]; readonly structured: number | undefined } {
+	if (plan.kind === "whole") return { edit: [], structured: before };
+	if (plan.kind === "left_out") return { edit: [{ kind: "remove", path }], structured: undefined };
+	const { json } = plan;
+	return { edit: [{ kind: "replace", path, spelling: json, replacement: undefined }], structured: json.length };
+}
+
+function isSameJson(text: string, value: unknown): boolean {
+	if (!/^\s*[[{]/.test(text)) return false;
+	try {
+		return isDeepStrictEqual(JSON.parse(text), value);
+	} catch {
+		return false;
+	}
 }
 
 /** The plan for a result that no model reads. */
 export function uncut(result: JsonObject): CutPlan {
-	const chars = charsOf(result);
-	return { edits: [], chars: { before: chars, after: chars }, keepsStructure: false };
+	const chars = seenChars(sizesOf(result), { showsStructure: false, hasFailed: false });
+	return { edits: [], chars: { before: chars, after: chars } };
 }
 
 /** A text that is cut to less says little more than that it was cut. */
@@ -146,9 +187,9 @@ async function planAsOne(texts: readonly TextPlace[], { limit, cut }: TextCuttin
 async function cutText(
 	text: string,
 	limit: ExcerptLimit,
-	answered: Answered & { readonly hasFailed: boolean },
+	answered: Answered & { readonly hasFailed: boolean; readonly isJson?: boolean | undefined },
 ): Promise<string | undefined> {
-	const { policy, focus, hasFailed } = answered;
+	const { policy, focus, hasFailed, isJson } = answered;
 	const check = limit.kind === "chars" ? charsCheck(limit.most) : await limitCheck(limit, policy);
 	const { unit, most, countTokens } = check;
 	const ref = await archived(text, answered);
@@ -156,10 +197,10 @@ async function cutText(
 		...textLibraries,
 		text,
 		budget: unit === "chars" ? { unit, max: most } : { unit, max: most, countTokens },
-		strategy: cutOfCall(policy, { focus }).strategy,
+		strategy: isJson ? "json" : cutOfCall(policy, { focus }).strategy,
 		focus,
 		hasFailed,
-		wording: wordings(policy, ref === undefined ? "not_archived" : answered.recall).notices,
+		wording: noticesFor(answered, ref === undefined),
 		ref,
 		headShare: headShareOf(policy),
 		keepAnsi: policy.truncate.keep_ansi,
@@ -167,6 +208,9 @@ async function cutText(
 	const isNamed = ref === undefined ? leastBudget === undefined : shorter.includes(ref);
 	return isNamed ? shorter : undefined;
 }
+
+const noticesFor = ({ policy, recall }: Answered, isLost: boolean) =>
+	wordings(policy, isLost ? "not_archived" : recall).notices;
 
 async function archived(text: string, { archive, owner, name, policy }: Answered): Promise<string | undefined> {
 	if (archive === undefined) return undefined;

@@ -7,7 +7,8 @@ import type { Originals } from "../../engine/policy/wordings.ts";
 import { ownTools } from "../../engine/truncation/shown-whole.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { type ValueEdit, writeValues } from "../../formats/json-text/edit.ts";
-import { objectOf } from "../../formats/json-text/value.ts";
+import type { TextDocument } from "../../formats/json-text/read.ts";
+import { objectOf, stringAt } from "../../formats/json-text/value.ts";
 import type { CallEnd, Log, OnCallEnd } from "../../log.ts";
 import { recallInShell } from "../../proxy/recall-hint.ts";
 import type { ArchiveSource } from "../../storage/archive/open.ts";
@@ -18,7 +19,7 @@ import { createKnownTools } from "./known-tools.ts";
 import { type Asked, askedBy, type Message, type ReadLine, type RequestId, readLine } from "./messages.ts";
 import { createOpenRequests, type OpenRequest } from "./open-requests.ts";
 import type { HostOutput } from "./output.ts";
-import { charsOf } from "./result-texts.ts";
+import { seenChars, showsStructure, sizesOf } from "./result-texts.ts";
 import { createTasks, hasEnded } from "./tasks.ts";
 import { isLeftOut, planToolList, type ToolChoice } from "./tool-list.ts";
 
@@ -59,6 +60,8 @@ interface Answer {
 	readonly request: OpenRequest;
 }
 
+type InLine = Pick<Cuttable, "bytes" | "document">;
+
 /** A result that may be cut, at its own path, and the request that asked for it. */
 interface Cuttable {
 	readonly path: Path;
@@ -66,6 +69,7 @@ interface Cuttable {
 	readonly request: OpenRequest;
 	/** Of its message. */
 	readonly bytes: number;
+	readonly document: TextDocument;
 }
 
 /** The edits of an answer. `onWritten` gets the bytes of the message with all edits. */
@@ -101,6 +105,8 @@ export function createGateway(options: GatewayOptions) {
 	let hasUnread = false;
 	/** What the last request says of the host, in revision 2026-07-28. */
 	let lastMeta: JsonObject | undefined;
+	/** The name that the host gives itself. */
+	let host = "";
 	const tools = createKnownTools((page) => askServer("tools/list", page));
 	let addedName: string = recallNames.usual;
 	let isAdded = false;
@@ -158,9 +164,10 @@ export function createGateway(options: GatewayOptions) {
 	function changesOf(read: ReadLine | undefined, bytes: number) {
 		const changes: Promise<Change>[] = [];
 		const dropped: Path[] = [];
-		for (const { path, message } of read?.messages ?? []) {
+		if (!read) return { changes, dropped };
+		for (const { path, message } of read.messages) {
 			if (message.kind === "notification") {
-				const change = changeOfNotification(message, { path, bytes });
+				const change = changeOfNotification(message, { path, bytes, document: read.document });
 				if (change) changes.push(change);
 			}
 			if (message.kind !== "response") continue;
@@ -168,7 +175,7 @@ export function createGateway(options: GatewayOptions) {
 			if (request?.onAnswer) request.onAnswer(message.result);
 			if (request?.onAnswer || (request === undefined && !hasUnread)) dropped.push(path);
 			else if (request) {
-				const change = changeOf({ path, result: message.result, request }, bytes);
+				const change = changeOf({ path, result: message.result, request }, { bytes, document: read.document });
 				if (change) changes.push(change);
 			}
 		}
@@ -177,11 +184,11 @@ export function createGateway(options: GatewayOptions) {
 
 	function changeOfNotification(
 		{ method, params }: Message & { kind: "notification" },
-		{ path, bytes }: Pick<Cuttable, "path" | "bytes">,
+		{ path, ...line }: Pick<Cuttable, "path"> & InLine,
 	): Promise<Change> | undefined {
 		if (method === "notifications/tools/list_changed") tools.changed();
 		if (method !== "notifications/tasks" && method !== "notifications/tasks/status") return undefined;
-		return changeOfState(params, { path: [...path, "params"], taskId: String(params.taskId), bytes });
+		return changeOfState(params, { path: [...path, "params"], taskId: String(params.taskId), ...line });
 	}
 
 	/** Remembers requests, and answers those that are for the gateway. */
@@ -195,6 +202,7 @@ export function createGateway(options: GatewayOptions) {
 		if (message.kind !== "request") return true;
 		const asked = askedBy(message);
 		lastMeta = message.isNewer ? objectOf(message.params._meta) : undefined;
+		host = hostOf(message) ?? host;
 		const request = { id: message.id, asked, startedAt: performance.now(), bytes, kept: noneKept() };
 		if (asked.kind === "call" && isOwnTool(asked.tool)) {
 			own.add(message.id, request);
@@ -248,33 +256,33 @@ export function createGateway(options: GatewayOptions) {
 	}
 
 	/** `undefined` for an answer that passes unchanged. */
-	function changeOf({ path: message, result, request: answered }: Answer, bytes: number): Promise<Change> | undefined {
+	function changeOf({ path: message, result, request: answered }: Answer, line: InLine): Promise<Change> | undefined {
 		const { asked } = answered;
 		const request = asked.kind === "task" ? tasks.requestOf(asked.taskId) : answered;
 		if (request === undefined || asked.kind === "other") return undefined;
 		if (result === undefined) {
-			if (request.asked.kind === "call") note(request, { outcome: "error", bytesOut: bytes });
+			if (request.asked.kind === "call") note(request, { outcome: "error", bytesOut: line.bytes });
 			return undefined;
 		}
 		const path = [...message, "result"];
 		if (asked.kind === "tool_list") return changeToolList(result, { path, isFirstPage: asked.isFirstPage });
 		if (asked.kind === "task") {
-			if (asked.inState) return changeOfState(result, { path, taskId: asked.taskId, bytes });
+			if (asked.inState) return changeOfState(result, { path, taskId: asked.taskId, ...line });
 			tasks.end(asked.taskId);
 		} else tasks.begin(result, request);
-		return cut({ path, result, request, bytes });
+		return cut({ path, result, request, ...line });
 	}
 
 	/** The state of a task that has ended holds its result. */
 	function changeOfState(
 		state: JsonObject,
-		{ path, taskId, bytes }: Pick<Cuttable, "path" | "bytes"> & { readonly taskId: string },
+		{ path, taskId, ...line }: Pick<Cuttable, "path"> & InLine & { readonly taskId: string },
 	): Promise<Change> | undefined {
 		const request = tasks.requestOf(taskId);
 		const { result } = state;
 		if (request === undefined || !hasEnded(state)) return undefined;
 		tasks.end(taskId);
-		return isJsonObject(result) ? cut({ path: [...path, "result"], result, request, bytes }) : undefined;
+		return isJsonObject(result) ? cut({ path: [...path, "result"], result, request, ...line }) : undefined;
 	}
 
 	function changeToolList(
@@ -295,7 +303,7 @@ export function createGateway(options: GatewayOptions) {
 		}));
 	}
 
-	function cut({ path, result, request, bytes }: Cuttable): Promise<Change> | undefined {
+	function cut({ path, result, request, bytes, document }: Cuttable): Promise<Change> | undefined {
 		const name = nameOf(request.asked);
 		if (bytes <= longestWhole || ownTools.test(name)) {
 			note(request, { outcome: outcomeOf(result), bytesOut: bytes, result });
@@ -303,9 +311,17 @@ export function createGateway(options: GatewayOptions) {
 		}
 		const noteEnd = (report?: CallEnd["report"]) => (bytesOut: number) =>
 			note(request, { outcome: outcomeOf(result), bytesOut, ...(report ? { report } : { result }) });
-		return planOf(result, { path, request, name, recall: recallOf(request.asked) }).then(
-			({ edits, chars, keepsStructure }) => {
-				if (keepsStructure) noteStructure(name, chars.before);
+		const how = {
+			path,
+			request,
+			name,
+			recall: recallOf(request.asked),
+			document,
+			showsStructure: showsStructure(host),
+		};
+		return planOf(result, how).then(
+			({ edits, chars, structureKept }) => {
+				if (structureKept !== undefined) noteStructure(name, structureKept);
 				if (chars.after < chars.before) options.onCut?.(chars);
 				return { edits, onWritten: noteEnd({ chars }) };
 			},
@@ -330,13 +346,14 @@ export function createGateway(options: GatewayOptions) {
 	}
 
 	function noteStructure(name: string, chars: number): void {
-		const message = `The structured content of ${name} stays whole (${chars} characters): cutting its strings is not enough`;
+		const message = `The structured content of ${name} stays whole (${chars} characters): no shorter form fits its schema`;
 		log({ level: "warning", message, data: { event: "structure_kept", tool: name, chars } });
 	}
 
 	function note({ id, asked, startedAt, bytes }: OpenRequest, { result, ...end }: End): void {
 		if (onCallEnd === undefined || asked.kind === "other" || asked.kind === "tool_list") return;
-		const chars = result && charsOf(result);
+		const how = { showsStructure: showsStructure(host), hasFailed: end.outcome === "error" };
+		const chars = result && seenChars(sizesOf(result), how);
 		onCallEnd({
 			tool: nameOf(asked).slice(0, longestName),
 			request: id,
@@ -361,6 +378,13 @@ export function createGateway(options: GatewayOptions) {
 			return line;
 		}
 	}
+}
+
+/** As a handshake says it, or in revision 2026-07-28 each request. */
+function hostOf({ method, params, isNewer }: Message & { kind: "request" }): string | undefined {
+	if (method !== "initialize" && !isNewer) return undefined;
+	const told = isNewer ? objectOf(params._meta)["io.modelcontextprotocol/clientInfo"] : params.clientInfo;
+	return stringAt(objectOf(told), "name");
 }
 
 const outcomeOf = ({ isError }: JsonObject) => (isError === true ? "error" : "ok");

@@ -32,8 +32,31 @@ export function textsOf(result: JsonObject, path: Path): readonly TextPlace[] {
 const isPage = ({ uri }: JsonObject) => typeof uri === "string" && uri.startsWith("ui://");
 
 /** The characters of a result: of its texts, and of its structured content as JSON. */
-export function charsOf(result: JsonObject): number {
-	const { structuredContent } = result;
-	const structured = structuredContent === undefined ? 0 : compactJson(structuredContent).length;
-	return textsOf(result, []).reduce((sum, { text }) => sum + text.length, structured);
+export interface ShownSizes {
+	readonly texts: number;
+	readonly structured: number | undefined;
 }
+
+export function sizesOf(result: JsonObject): ShownSizes {
+	const { structuredContent } = result;
+	const texts = textsOf(result, []).reduce((sum, { text }) => sum + text.length, 0);
+	return { texts, structured: structuredContent === undefined ? undefined : compactJson(structuredContent).length };
+}
+
+/**
+ * The characters of a result that the model of a host sees: the texts, or where the host shows structured content in their
+ * place, that of a call that did not fail.
+ */
+export function seenChars(
+	{ texts, structured }: ShownSizes,
+	{ showsStructure, hasFailed }: { readonly showsStructure: boolean; readonly hasFailed: boolean },
+): number {
+	const isShown = structured !== undefined && (texts === 0 || (showsStructure && !hasFailed));
+	return isShown ? structured : texts;
+}
+
+/**
+ * Whether the model of a host sees structured content in place of the texts, by the name that the host gives itself. Tried
+ * with Claude Code 2.1.332 and Codex 0.169.0.
+ */
+export const showsStructure = (host: string): boolean => /^(?:claude-code|codex)/.test(host);

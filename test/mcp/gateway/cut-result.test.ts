@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { outputChecker } from "../../../src/mcp/output-schema.ts";
 import { call, inMemoryGateway, type Json, numberedLines, refIn, textIn, textResult } from "./in-memory-gateway.ts";
 
 const cutOf = (result: Json, options: Parameters<typeof inMemoryGateway>[0] = {}, given: Json = {}) =>
@@ -165,10 +166,124 @@ describe("structured content", () => {
 		expect(refIn(text)).not.toBe("");
 	});
 
-	it("stays where cutting strings is not enough, and the log says so", async () => {
-		const given = { rows: Array.from({ length: 3_000 }, (_, at) => ({ id: at, name: `row ${at}` })), text: long };
-		const { content, events } = await structured(given);
-		expect(content).toEqual(given);
-		expect(events).toEqual(["structure_kept"]);
+	const object = (properties: Json) => ({
+		...{ type: "object", properties, required: Object.keys(properties), additionalProperties: false },
+	});
+	const list = (items: Json, more: Json = {}) => ({ type: "array", items, ...more });
+	const text = { type: "string" };
+	const fact = "The quick brown fox jumps over the lazy dog again.";
+	// As server-memory lists its graph.
+	const graph = {
+		entities: Array.from({ length: 150 }, (_, at) => ({
+			...{
+				name: at === 77 ? "Zimmermann" : `Entity ${at}`,
+				entityType: "person",
+				observations: [`${fact} ${at}`, fact],
+			},
+		})),
+		relations: Array.from({ length: 100 }, (_, at) => ({
+			from: `Entity ${at}`,
+			to: "Entity 1",
+			relationType: "knows",
+		})),
+	};
+	const graphSchema = object({
+		entities: list(object({ name: text, entityType: text, observations: list(text) })),
+		relations: list(object({ from: text, to: text, relationType: text })),
+	});
+	const rows = Array.from({ length: 3_000 }, (_, at) => ({ id: at, name: `row ${at}`, note: fact }));
+	const cells = Array.from({ length: 3_000 }, (_, at) => [at, `row ${at}`, fact]);
+	const names = Object.fromEntries(rows.map((row) => [`key ${row.id}`, row]));
+	it.each([
+		["a graph", graph, graphSchema],
+		[
+			"rows that take no other members",
+			{ rows },
+			object({ rows: list(object({ id: { type: "number" }, name: text, note: text })) }),
+		],
+		[
+			"rows of cells",
+			{ columns: ["id", "name"], rows: cells },
+			object({ columns: list(text, { maxItems: 2 }), rows: list(list({})) }),
+		],
+		["members by name", { names }, object({ names: { type: "object", additionalProperties: { type: "object" } } })],
+		[
+			"a list with the wanted number of items",
+			{ ten: graph.entities.slice(0, 10), rows },
+			object({ ten: list({}, { minItems: 10 }), rows: list({ type: "object" }) }),
+		],
+		[
+			"a text that the schema wants whole",
+			{ code: `a${"b".repeat(900)}`, rows },
+			{ ...object({ code: { ...text, pattern: "^ab+$" }, rows: list({}) }), additionalProperties: true },
+		],
+	])("loses items from the middle within its schema, with a notice: %s", async (_what, given, outputSchema) => {
+		const { content, events } = await structured(given, outputSchema as Json);
+		const json = JSON.stringify(content);
+		expect(json.length).toBeLessThanOrEqual(17_000);
+		expect(json).toMatch(/\[Output shortened: \d+ of \d+ characters left out, ref=[a-z0-9]{12}\] Intact, no error/);
+		expect(json).toMatch(/ items left out| keys left out/);
+		expect(outputChecker(outputSchema as Json)(content)).toEqual([]);
+		expect(events).toEqual([]);
+	});
+
+	it("keeps the items that the call asks for", async () => {
+		const { answer } = inMemoryGateway();
+		const tools = [{ name: "search", inputSchema: {}, outputSchema: graphSchema }];
+		await answer({ id: 1, method: "tools/list" }, { tools });
+		const result = await answer(call(2, "search", { query: "Zimmermann" }), { content: [], structuredContent: graph });
+		const { entities } = result.structuredContent as typeof graph;
+		expect(entities.map(({ name }) => name)).toEqual(expect.arrayContaining(["Entity 0", "Zimmermann", "Entity 149"]));
+	});
+
+	it.each([
+		[
+			"has no place for a notice",
+			{ values: Array.from({ length: 9_000 }, (_, at) => at) },
+			object({ values: list({ type: "number" }) }),
+		],
+		["wants every item", { rows }, object({ rows: list({}, { minItems: 3_000 }) })],
+	])("stays whole where the schema %s, and the log says its size", async (_what, given, outputSchema) => {
+		const { answer, logged } = inMemoryGateway();
+		await answer({ id: 1, method: "tools/list" }, { tools: [{ name: "search", inputSchema: {}, outputSchema }] });
+		const result = await answer(call(2, "search"), { ...textResult(long), structuredContent: given });
+		expect(result.structuredContent).toEqual(given);
+		const chars = JSON.stringify(given).length;
+		expect(logged.map(({ data }) => data)).toEqual([{ event: "structure_kept", tool: "search", chars }]);
+	});
+
+	it("of a tool without a schema goes where a text is its copy, and else is cut as JSON", async () => {
+		const { answer } = inMemoryGateway();
+		await answer({ id: 1, method: "tools/list" }, { tools: [{ name: "search", inputSchema: {} }] });
+		const copied = await answer(call(2, "search"), {
+			...{ structuredContent: graph, ...textResult(JSON.stringify(graph, null, 2)), _meta: { n: 1 } },
+		});
+		expect(Object.keys(copied)).toEqual(["content", "_meta"]);
+		expect(textIn(copied).length).toBeLessThanOrEqual(16_000);
+		const { structuredContent } = await answer(call(3, "search"), {
+			...textResult("150 found"),
+			structuredContent: graph,
+		});
+		expect(JSON.stringify(structuredContent).length).toBeLessThanOrEqual(16_500);
+		expect(structuredContent).toMatchObject({ _truncated: expect.stringContaining("ref=") });
+	});
+
+	it.each([
+		["claude-code", "structure"],
+		["another host", "text"],
+	])("is counted as far as the model of the host sees it: %s", async (name, seen) => {
+		const cuts: unknown[] = [];
+		const { answer, ended } = inMemoryGateway({ onCut: (chars) => cuts.push(chars) });
+		await answer({ id: 0, method: "initialize", params: { clientInfo: { name } } }, {});
+		await answer(
+			{ id: 1, method: "tools/list" },
+			{ tools: [{ name: "search", inputSchema: {}, outputSchema: graphSchema }] },
+		);
+		const shown = JSON.stringify(graph, null, 2);
+		const result = await answer(call(2, "search"), { ...textResult(shown), structuredContent: graph });
+		const structure = { before: JSON.stringify(graph).length, after: JSON.stringify(result.structuredContent).length };
+		const chars = seen === "text" ? { before: shown.length, after: textIn(result).length } : structure;
+		expect(cuts).toEqual([chars]);
+		expect(ended.at(-1)?.report).toEqual({ chars });
 	});
 });

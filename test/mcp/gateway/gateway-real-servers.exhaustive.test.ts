@@ -49,13 +49,13 @@ function isInstalled(): boolean {
 }
 
 /** A client of a server, directly or behind the gateway with these options. */
-async function clientOf(server: readonly string[], options?: readonly string[]) {
+async function clientOf(server: readonly string[], options?: readonly string[], name = "test") {
 	const home = await scratchFolder();
 	const [command = "", ...args] = options
 		? [process.execPath, builtCli, "gateway", ...options, "--", ...server]
 		: server;
 	const env = { ...cleanEnvironment(home), PALIMPSEST_ARCHIVE: "files" };
-	const client = new Client({ name: "test", version: "1.0.0" });
+	const client = new Client({ name, version: "1.0.0" });
 	await client.connect(new StdioClientTransport({ command, args, env, cwd: home, stderr: "ignore" }));
 	onTestFinished(() => client.close());
 	const call = async (name: string, given: Record<string, unknown> = {}) => {
@@ -190,5 +190,50 @@ describe("a large result of a real server", () => {
 			"Edit user 699",
 		])
 			expect(await found(words)).toBe(true);
+	});
+});
+
+describe("structured content, which Claude Code shows its model in place of the texts", () => {
+	const lines = (count: number) =>
+		Array.from({ length: count }, (_, at) => `${at},customer-${at},2026-03-01,open,${at * 7}.50`);
+
+	it.each([
+		["the graph of server-memory", "memory", 29_000],
+		["a table behind server-filesystem", "filesystem", 200_000],
+	] as const)("takes at most a quarter of its tokens, and fits its schema: %s", async (what, name, chars) => {
+		const countTokens = await loadCounter("o200k_base");
+		const root = await scratchFolder();
+		const table = path.join(root, "orders.csv");
+		await writeFile(table, lines(5_600).join("\n"));
+		const server = [...servers[name], ...(name === "filesystem" ? [root] : [])];
+		const [direct, behind] = [
+			await clientOf(server, undefined, "claude-code"),
+			await clientOf(server, [], "claude-code"),
+		];
+		const seen = async ({ client }: typeof direct) => {
+			await client.listTools();
+			if (name === "memory") {
+				const entities = Array.from({ length: 215 }, (_, at) => ({
+					...{ name: `Person ${at}`, entityType: "person" },
+					observations: [
+						`Works in team ${at % 7} on invoices, and answers mail on Mondays.`,
+						`Joined in ${1990 + (at % 30)}.`,
+					],
+				}));
+				await client.callTool({ name: "create_entities", arguments: { entities } });
+			}
+			// The client checks the result by the schema.
+			const result =
+				name === "memory"
+					? await client.callTool({ name: "read_graph", arguments: {} })
+					: await client.callTool({ name: "read_text_file", arguments: { path: table } });
+			return JSON.stringify(result.structuredContent);
+		};
+		const [whole, cut] = [await seen(direct), await seen(behind)];
+		expect(whole.length).toBeGreaterThan(chars);
+		const [before, after] = [countTokens(whole), countTokens(cut)];
+		process.stdout.write(`${what}: ${whole.length} characters, ${before} tokens -> ${cut.length}, ${after}\n`);
+		expect(after / before).toBeLessThanOrEqual(0.25);
+		expect(cut).toMatch(/ref=[a-z0-9]{12}/);
 	});
 });
