@@ -28,9 +28,13 @@ export function outputChecker(schema: JsonObject): (content: unknown) => Misfits
 		});
 }
 
+const surroundings: { work?: () => unknown } = vm.createContext({});
+const script = new vm.Script("work()");
+
 function within<Value>(work: () => Value): Value | undefined {
+	surroundings.work = work;
 	try {
-		return new vm.Script("work()").runInNewContext({ work }, { timeout: patienceMs });
+		return script.runInContext(surroundings, { timeout: patienceMs });
 	} catch {
 		return undefined;
 	}

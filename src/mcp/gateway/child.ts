@@ -2,7 +2,8 @@ import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../../log.ts";
 import { createByteLineReader } from "../stdio-lines.ts";
-import { createGateway, type GatewayOptions } from "./gateway.ts";
+import { createGateway } from "./gateway.ts";
+import type { GatewayOptions } from "./gateway-state.ts";
 import { createHostOutput } from "./output.ts";
 
 /** In bytes. Larger messages pass unread. */

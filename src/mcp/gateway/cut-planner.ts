@@ -29,14 +29,21 @@ export function createCutPlanner({
 	policy,
 	maxTokens,
 	owner,
+	ownerOf = () => owner,
 	archive,
 	tools,
 }: Pick<CutOptions, "policy" | "maxTokens" | "owner"> & {
+	readonly ownerOf?: ((tool: string) => string) | undefined;
 	readonly archive: ArchiveSource | undefined;
 	readonly tools: ReturnType<typeof createKnownTools>;
 }) {
 	const bytesADay = policy.archive.max_bytes * shareOfServer;
-	const allowed = createAllowance({ bytesADay, now: () => performance.now() });
+	const allowances = new Map<string, ReturnType<typeof createAllowance>>();
+	const allowanceOf = (server: string) => {
+		const allowance = allowances.get(server) ?? createAllowance({ bytesADay, now: () => performance.now() });
+		allowances.set(server, allowance);
+		return allowance;
+	};
 
 	/** Throws as `planCut` does. */
 	return async (result: JsonObject, { path, request, ...planned }: Planned): Promise<CutPlan> => {
@@ -50,14 +57,14 @@ export function createCutPlanner({
 		if (readers === "app") return uncut(result);
 		const { outputSchema } = tool ?? {};
 		const how = {
-			...{ policy, maxTokens, owner, focus, ...planned },
+			...{ policy, maxTokens, focus, ...planned, owner: ownerOf(name) },
 			// Nobody here knows the shape that the content of an unlisted tool has to have.
 			cutsStructure: readers === "model" && tool !== undefined && isCurrent,
 			outputSchema: isJsonObject(outputSchema) ? outputSchema : undefined,
 		};
 		if (archive === undefined) return planCut(result, path, { ...how, archive });
 		const planning = kept.before.then(() =>
-			archive.use((opened) => planCut(result, path, { ...how, archive: allowed(opened, kept) })),
+			archive.use((opened) => planCut(result, path, { ...how, archive: allowanceOf(how.owner)(opened, kept) })),
 		);
 		kept.before = planning.then(
 			() => {

@@ -50,6 +50,7 @@ export function createKnownTools(askPage: AskPage) {
 			hasAsked = false;
 		},
 		get: (name: string) => tools.get(name),
+		all: (): readonly JsonObject[] => [...tools.values()],
 		/** Asks the server where the host has not seen the tool: it may know the list from before. The tool as it was last listed. */
 		async find(name: string): Promise<{ readonly tool: JsonObject | undefined; readonly isCurrent: boolean }> {
 			if (!hasAsked && (isOutdated || !tools.has(name))) {

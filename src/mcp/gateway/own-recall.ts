@@ -25,16 +25,17 @@ export function runRecall(call: {
 	readonly arguments: unknown;
 	readonly layers: readonly PolicyLayer[];
 	readonly archive: ArchiveSource | undefined;
-	readonly owner: string;
+	/** Of its server, or of all servers behind this gateway. */
+	readonly owners: readonly string[];
 	readonly log: Log;
 }): Promise<ToolOutcome> {
-	const { archive, owner, layers, log } = call;
+	const { archive, owners, layers, log } = call;
 	const files = createFileAccess({ workingDirectory: process.cwd(), folders: [], roots: async () => [] });
 	return runTool({
 		tool: recallTool,
 		arguments: call.arguments,
 		context: { layers, log, files },
-		archive: archive && { use: (work) => archive.use((opened) => work(ownOriginals(opened, owner))) },
+		archive: archive && { use: (work) => archive.use((opened) => work(ownOriginals(opened, owners))) },
 	});
 }
 
@@ -44,11 +45,14 @@ export function ownId(owner: string, ref: string): string {
 }
 
 /**
- * The originals of one server. Its texts may hold any reference, and a model may follow it: it must not lead to the results
+ * The originals of a gateway's servers. Their texts may hold any reference, and a model may follow it: it must not lead to the results
  * of another server or of the user's own programs.
  */
-function ownOriginals(archive: Archive, owner: string): Archive {
-	const isOwn = async (ref: string) => (await archive.find(ownId(owner, ref))).length > 0;
+function ownOriginals(archive: Archive, owners: readonly string[]): Archive {
+	const isOwn = async (ref: string) => {
+		for (const owner of owners) if ((await archive.find(ownId(owner, ref))).length > 0) return true;
+		return false;
+	};
 	const checked = async <T>(reading: Promise<T>, refOf: (read: T) => string): Promise<T> => {
 		try {
 			const read = await reading;

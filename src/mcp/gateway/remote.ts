@@ -6,7 +6,8 @@ import type { Log } from "../../log.ts";
 import { createByteLineReader, findRequestId, type OversizedLine } from "../stdio-lines.ts";
 import { type HostStreams, largestMessage, noteUnread, waitForHost } from "./child.ts";
 import { pauseMs, readEvents, type StreamState } from "./event-stream.ts";
-import { createGateway, errorLine, type Gateway, type GatewayOptions } from "./gateway.ts";
+import { createGateway, type Gateway } from "./gateway.ts";
+import { errorLine, type GatewayOptions } from "./gateway-state.ts";
 import { bodyOf, createHttpLink, type HttpLink, kindOf, RefusedByGateway } from "./http-link.ts";
 import { type ReadLine, type RequestId, readLine } from "./messages.ts";
 import { createHostOutput } from "./output.ts";
@@ -226,7 +227,10 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		const isOf = ({ message }: (typeof messages)[number]) =>
 			message.kind === "response" && message.id !== undefined && ids.includes(message.id);
 		if (messages.length > 0 && messages.every(isOf)) return receive(body);
-		refuse(ids, `The server at ${url.origin} answered with HTTP status ${statusCode}.${adviceFor(statusCode)}`);
+		const challenge = answer.headers["www-authenticate"];
+		const message = `The server at ${url.origin} answered with HTTP status ${statusCode}.${adviceFor(statusCode)}`;
+		// With it a host finds where to sign in (RFC 9728).
+		refuse(ids, message, { http_status: statusCode, ...(challenge && { www_authenticate: challenge }) });
 	}
 
 	function adviceFor(statusCode: number): string {
@@ -235,9 +239,9 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		return statusCode === 404 && opening !== undefined ? " Its session has ended. Start it again in the host." : "";
 	}
 
-	function refuse(ids: readonly RequestId[], message: string): void {
+	function refuse(ids: readonly RequestId[], message: string, data?: JsonObject): void {
 		if (ids.length === 0) log({ level: "warning", message, data: { event: "not_delivered", server: url.origin } });
-		for (const id of ids) gateway.refuse(id, message);
+		for (const id of ids) gateway.refuse(id, { message, ...(data && { data }) });
 	}
 
 	/** Reads answers until all have come. A stream that ends before is taken up again if its events have ids. */
@@ -258,7 +262,7 @@ function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts)
 		const reason = state.isTooLarge
 			? `The server at ${url.origin} sent an event that is too large to be read.`
 			: `The connection to ${url.origin} ended before the answer.`;
-		for (const id of ids) gateway.refuse(id, reason);
+		for (const id of ids) gateway.refuse(id, { message: reason });
 	}
 
 	/** Waits, then asks for the rest of a stream. */

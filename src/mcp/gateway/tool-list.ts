@@ -15,22 +15,34 @@ export function isLeftOut(name: string, { only, except }: ToolChoice): boolean {
 	return (only.length > 0 && !only.includes(name)) || except.includes(name);
 }
 
-/** The edits of a result of `tools/list`. `added` is a definition that follows the last tool. */
+/** The edits of a result of `tools/list`. `added` are definitions that follow the last tool. */
 export function planToolList(
 	result: JsonObject,
-	{ path, choice, added }: { readonly path: Path; readonly choice: ToolChoice; readonly added?: unknown },
+	{
+		path,
+		choice,
+		added = [],
+		isDeferred = () => false,
+	}: {
+		readonly path: Path;
+		readonly choice: ToolChoice;
+		readonly added?: readonly unknown[];
+		/** Whether another tool tells of a tool, which then is not in the list. */
+		readonly isDeferred?: (tool: JsonObject) => boolean;
+	},
 ): readonly ValueEdit[] {
 	if (!Array.isArray(result.tools)) return [];
 	const list: Path = [...path, "tools"];
 	const edits = result.tools.flatMap((tool, index): ValueEdit[] => {
 		const { name, description } = isJsonObject(tool) ? tool : {};
-		if (isLeftOut(String(name), choice)) return [{ kind: "remove", path: [...list, index] }];
+		if (isLeftOut(String(name), choice) || (isJsonObject(tool) && isDeferred(tool)))
+			return [{ kind: "remove", path: [...list, index] }];
 		const shorter = typeof description === "string" ? shorterDescription(description, choice) : undefined;
 		if (shorter === undefined) return [];
 		return [{ kind: "replace", path: [...list, index, "description"], replacement: shorter }];
 	});
-	if (added === undefined) return edits;
-	return [...edits, { kind: "insert", path: [...list, result.tools.length], value: added }];
+	const end = [...list, result.tools.length];
+	return [...edits, ...added.map((value): ValueEdit => ({ kind: "insert", path: end, value }))];
 }
 
 /** Ends behind the last sentence that fits, else behind the last word. */

@@ -524,7 +524,7 @@ describe("a small result", () => {
 		fromServer(small(1));
 		expect([1, 2].map(gateway.isOpen)).toEqual([false, true]);
 		fromServer(small(2));
-		gateway.refuse(2, "No answer came.");
+		gateway.refuse(2, { message: "No answer came." });
 		fromServer(small(3));
 		gateway.end("The server ended.");
 		expect(lines().map((line) => JSON.parse(line))).toEqual([1, 2, 3].map(small));

@@ -2,7 +2,8 @@ import { expect } from "vitest";
 import { resolvePolicy } from "../../../src/engine/policy/layers.ts";
 import type { PolicyLayer } from "../../../src/engine/policy/schema.ts";
 import type { CallEnd, LogEvent } from "../../../src/log.ts";
-import { createGateway, type GatewayOptions } from "../../../src/mcp/gateway/gateway.ts";
+import { createGateway } from "../../../src/mcp/gateway/gateway.ts";
+import type { GatewayOptions } from "../../../src/mcp/gateway/gateway-state.ts";
 import { createHostOutput } from "../../../src/mcp/gateway/output.ts";
 import { type ArchiveSource, createArchiveSource } from "../../../src/storage/archive/open.ts";
 

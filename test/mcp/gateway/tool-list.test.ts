@@ -9,7 +9,7 @@ const tools = ["a", "b", "c"].map((name) => ({
 	description: "One. Two is longer. Three is the longest of all.",
 }));
 
-function edited(text: string, choice: ToolChoice, added?: unknown): string {
+function edited(text: string, choice: ToolChoice, ...added: readonly unknown[]): string {
 	const document = readJsonText(text, "the text");
 	return writeValues(document, planToolList(document.value as never, { path: [], choice, added }));
 }
