@@ -23,6 +23,10 @@ export function addGatewayCommand(program: Command): void {
 		.option("--only <names>", "tools to offer, separated by commas (default: all)")
 		.option("--except <names>", "tools to leave out, separated by commas")
 		.option("--describe-max <count>", "most characters of a tool's description", aboveZero)
+		.option(
+			"--defer <unused|file>",
+			"list tools that you have not called in 30 sessions by a line each; a file names others that stay",
+		)
 		.addOption(
 			new Option("--recall <by>", "the reader of originals: an added tool, or the host's own palimpsest server")
 				.choices(["tool", "server"])

@@ -1,5 +1,5 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { logLevels } from "../engine/policy/names.ts";
@@ -11,7 +11,8 @@ import { ownerOf } from "../mcp/gateway/owner.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../operations/config/config.ts";
 import { archiveLocation, createArchiveSource } from "../storage/archive/open.ts";
 import { openFigures } from "../storage/figures/store.ts";
-import { settingsFolder } from "../storage/files/state-folder.ts";
+import { readRegularFile } from "../storage/files/access.ts";
+import { settingsFolder, stateFolder } from "../storage/files/state-folder.ts";
 import { userKey } from "../storage/files/user-key.ts";
 import { type ArchiveCommandOptions, configSources, logToStderr, recallCommandOf, say } from "./input-output.ts";
 import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
@@ -25,6 +26,8 @@ interface GatewayCommandOptions extends ArchiveCommandOptions {
 	readonly only?: string;
 	readonly except?: string;
 	readonly describeMax?: number;
+	/** `unused`, or a file with the names of tools that keep their definitions as well. */
+	readonly defer?: string;
 	/** `false` by `--no-recall`. */
 	readonly recall: "tool" | "server" | false;
 	readonly log?: LogKind;
@@ -117,6 +120,14 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 	const ignored = ignoredWarning(config);
 	if (ignored !== undefined) log({ level: "warning", message: ignored, data: { event: "policy_ignored" } });
 	const figures = openFigures({ keep: policy.figures, projectFolder: process.cwd() });
+	const owner = ownerOf({
+		...{ entry: options.name, words: server, folder: process.cwd(), environment: process.env },
+		key: await userKey(settingsFolder()).catch((error: NodeJS.ErrnoException) => {
+			const message = "The key of this user cannot be kept: only this run can read its originals by the added tool";
+			log({ level: "warning", message, data: { event: "no_user_key", error: error.code ?? error.name } });
+			return randomBytes(32);
+		}),
+	});
 	const showsCalls = kind === "json" || (kind === "text" && logLevels.indexOf("info") >= logLevels.indexOf(level()));
 	return {
 		policy,
@@ -126,14 +137,9 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 			location: archiveLocation({ ...options, environment: process.env }),
 			policy: () => policy,
 		}),
-		owner: ownerOf({
-			...{ entry: options.name, words: server, folder: process.cwd(), environment: process.env },
-			key: await userKey(settingsFolder()).catch((error: NodeJS.ErrnoException) => {
-				const message = "The key of this user cannot be kept: only this run can read its originals by the added tool";
-				log({ level: "warning", message, data: { event: "no_user_key", error: error.code ?? error.name } });
-				return randomBytes(32);
-			}),
-		}),
+		owner,
+		deferral: await toolUse(options, { owner, isRemembered: policy.figures !== "none" }),
+		defers: options.defer !== undefined,
 		choice: { only: listOfNames(only), except: listOfNames(except), describeMax },
 		recall: recall === false ? ("command" as const) : recall,
 		recallCommand: recallCommandOf(options),
@@ -142,6 +148,21 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 		onCut: ({ before, after }: { readonly before: number; readonly after: number }) =>
 			figures.add({ kind: "result", by: "gateway", chars_before: before, chars_after: after }),
 	};
+}
+
+/** In bytes. */
+const largestList = 1_000_000;
+
+async function toolUse(
+	{ defer }: GatewayCommandOptions,
+	{ owner, isRemembered }: { readonly owner: string; readonly isRemembered: boolean },
+) {
+	if (!isRemembered && defer === undefined) return undefined;
+	const isFile = defer !== undefined && defer !== "unused";
+	const kept = isFile ? (await readRegularFile(defer, largestList)).toString() : "";
+	const { openToolUse } = await import("../mcp/gateway/tool-use.ts");
+	const file = path.join(stateFolder(), "tools", `${owner}.jsonl`);
+	return openToolUse({ file, session: randomUUID(), kept: kept.split(/[\s,]+/) });
 }
 
 function setsLimit({ truncate }: PolicyLayer): boolean {

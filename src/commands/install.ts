@@ -38,6 +38,7 @@ interface InstallOptions {
 	readonly local?: boolean;
 	readonly list?: boolean;
 	readonly gateway?: GatewayOption;
+	readonly defer?: boolean;
 	readonly statusline?: boolean;
 	readonly plugin?: boolean;
 }
@@ -46,6 +47,7 @@ interface InstallOptions {
 export async function install(name: string | undefined, options: InstallOptions): Promise<void> {
 	if (name === undefined || options.list) return list(options);
 	if (options.gateway !== undefined) return installGateway(name, options, options.gateway);
+	if (options.defer) refuseUsage("expected --defer with --gateway");
 	if (options.plugin) return installOwnPlugin(name, options);
 	if (options.statusline) return changeStatusLine(name, options, { change: withStatusLine, done: "installed" });
 	const { preset = "balanced", locale } = options;
@@ -100,7 +102,7 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 
 /** `palimpsest install HOST --gateway [SERVER…]` */
 async function installGateway(name: string, options: InstallOptions, gateway: GatewayOption): Promise<void> {
-	const { preset, locale, archive, local, dryRun } = options;
+	const { preset, locale, archive, local, dryRun, defer } = options;
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
 	if (files.every((file) => !existsSync(file))) {
@@ -122,7 +124,12 @@ async function installGateway(name: string, options: InstallOptions, gateway: Ga
 	}
 	const settings = { preset, locale: checkLocale(locale) };
 	const set = Object.entries(settings).flatMap(([key, value]) => (value ? ["--set", `${key}=${value}`] : []));
-	const ofGateway = [...set, ...(named === undefined ? [] : ["--archive", named])];
+	const ofGateway = [
+		...set,
+		...(named === undefined ? [] : ["--archive", named]),
+		...(defer && name !== "claude-code" ? ["--defer", "unused"] : []),
+	];
+	if (defer && name === "claude-code") say("Claude Code defers tools itself: --defer changes nothing there");
 	const how = { host, gateway, start, options: ofGateway };
 	const change = (text: string | undefined, file: string) =>
 		text === undefined

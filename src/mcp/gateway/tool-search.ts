@@ -20,7 +20,7 @@ export function findTools(query: string, tools: readonly JsonObject[]): readonly
 	const scoreOf = (words: ReadonlyMap<string, number>) =>
 		asked.reduce((sum, word) => {
 			const others = meaningsOf(word).map((one) => 0.6 * (words.get(one) ?? 0) * rarity(one));
-			return sum + Math.max((words.get(word) ?? 0) * rarity(word), ...others, 0);
+			return sum + (vague.has(word) ? 0.4 : 1) * Math.max((words.get(word) ?? 0) * rarity(word), ...others, 0);
 		}, 0);
 	const scored = tools.map((tool, index) => ({ tool, score: scoreOf(texts[index] as Map<string, number>) }));
 	scored.sort((a, b) => b.score - a.score);
@@ -75,12 +75,13 @@ function wordsOf(text: string): string[] {
 
 function stemOf(word: string): string {
 	if (word.length < 4) return word;
-	const stem = word
-		.replace(/(?:ies|ied)$/, "y")
-		.replace(/(?:ations?|ating|ated|ates?)$/, "at")
-		.replace(/(?:ing|ed|es|s|er|ers|ly)$/, "");
-	return (stem.length < 3 ? word : stem).replace(/(.)\1$/, "$1").replace(/e$/, "");
+	const one = word.replace(/(?:ies|ied)$/, "y").replace(/(?<=[^s])s$/, "");
+	const stem = one.replace(/(?:ations?|ating|ated|ate)$/, "at").replace(/(?:ing|ed|er|ly)$/, "");
+	return (stem.length < 3 ? one : stem).replace(/(.)\1$/, "$1").replace(/(?<=...)e$/, "");
 }
+
+/** Verbs of most tools, which say little of what is wanted. */
+const vague = new Set("find look list show see read make create new open add all name go".split(" ").map(stemOf));
 
 /** Words that people use for each other when they ask for a tool. */
 const meanings = [
@@ -95,6 +96,8 @@ const meanings = [
 	"rename move",
 	"folder directory dir",
 	"window viewport size resize bigger smaller",
+	"big large size byte length",
+	"time date when modify",
 	"fast slow speed performance trace quick",
 	"memory heap leak snapshot",
 	"bug issue ticket problem",

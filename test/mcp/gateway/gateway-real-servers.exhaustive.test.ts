@@ -8,8 +8,10 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { loadCounter } from "../../../src/formats/tokens/counter.ts";
+import { openToolUse } from "../../../src/mcp/gateway/tool-use.ts";
 import { builtCli } from "../../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../../support/scratch-folder.ts";
+import { call, inMemoryGateway, type Json, textIn } from "./in-memory-gateway.ts";
 import { startPostgres } from "./start-postgres.ts";
 
 const folder = path.join(import.meta.dirname, "servers");
@@ -236,4 +238,85 @@ describe("structured content, which Claude Code shows its model in place of the 
 		expect(after / before).toBeLessThanOrEqual(0.25);
 		expect(cut).toMatch(/ref=[a-z0-9]{12}/);
 	});
+});
+
+describe("the definitions of six servers, after ten sessions that used eight tools", () => {
+	const six = {
+		...{ everything: servers.everything, filesystem: servers.filesystem, playwright: servers.playwright },
+		chrome: scriptOf("chrome-devtools-mcp", "build/src/bin/chrome-devtools-mcp.js"),
+		context7: scriptOf("@upstash/context7-mcp"),
+		github: scriptOf("@modelcontextprotocol/server-github"),
+	};
+	const used = [
+		...["take_snapshot", "click", "navigate_page", "read_text_file"],
+		...["list_directory", "query-docs", "get_issue", "browser_navigate"],
+	];
+	const tasks = [
+		["take a picture of what the page looks like", "take_screenshot|browser_take_screenshot"],
+		["rename a file", "move_file"],
+		["find out how big a file is and when it was changed", "get_file_info"],
+		["open a pull request for my branch", "create_pull_request"],
+		["merge the PR", "merge_pull_request"],
+		["report a bug in the repository", "create_issue"],
+		["reply to an issue", "add_issue_comment"],
+		["search the code on GitHub for a function name", "search_code"],
+		["see the HTTP requests that the page made", "list_network_requests|browser_network_requests"],
+		["read the error messages in the browser console", "list_console_messages|browser_console_messages"],
+		["measure why the page loads slowly", "performance_start_trace"],
+		["check the accessibility of a web page", "lighthouse_audit"],
+		["look for a memory leak", "take_heapsnapshot"],
+		["make a new folder", "create_directory"],
+		["show the folder structure as a tree", "directory_tree"],
+		["change some lines of a file", "edit_file"],
+		["attach a file to an upload form", "upload_file|browser_file_upload"],
+		["pick an option of a dropdown", "browser_select_option"],
+		["add two numbers", "get-sum"],
+		["copy somebody's repository to my account", "fork_repository"],
+	] as const;
+
+	it("take at most 0.30 of the tokens, and plain words find each unlisted tool at once", async () => {
+		const countTokens = await loadCounter("o200k_base");
+		const file = path.join(await scratchFolder(), "use.jsonl");
+		for (let session = 0; session < 10; session += 1) {
+			const use = await openToolUse({ file, session: `${session}`, kept: [] });
+			for (const name of used.slice(session % 3)) use.called(name, { passed: false });
+		}
+		const deferral = await openToolUse({ file, session: "now", kept: [] });
+		const all: Json[] = [];
+		let [before, after] = [0, 0];
+		const listOf = async (tools: readonly Json[]) => {
+			const gateway = inMemoryGateway({ defers: true, deferral, lists: tools });
+			return { ...gateway, listed: await gateway.answer({ id: 1, method: "tools/list" }, { tools }) };
+		};
+		const tokensOf = (tools: unknown) => countTokens(JSON.stringify(tools));
+		for (const [name, server] of Object.entries(six)) {
+			const { client } = await clientOf([...server, ...(name === "filesystem" ? [await scratchFolder()] : [])]);
+			const tools = (await client.listTools()).tools as unknown as Json[];
+			await client.close();
+			all.push(...tools);
+			const { listed } = await listOf(tools);
+			before += tokensOf(tools);
+			after += tokensOf(listed.tools);
+		}
+		const { listed, ownAnswer } = await listOf(all);
+		const behindOne = tokensOf(listed.tools);
+		const shown = (tokens: number) => `${tokens} (${(tokens / before).toFixed(3)} x)`;
+		process.stdout.write(
+			`${all.length} tools: ${before} tokens -> six gateways ${shown(after)}, one ${shown(behindOne)}\n`,
+		);
+		const missed = [];
+		for (const [query, names] of tasks) {
+			const { result } = await ownAnswer(call(2, "more_tools", { query }));
+			const found = textIn(result as Json)
+				.split("\n")
+				.map((line) => JSON.parse(line).name as string);
+			if (!found.some((name) => names.split("|").includes(name))) missed.push([query, found]);
+		}
+		expect(missed).toEqual([]);
+		const lines = (listed.tools as { name: string; description: string }[]).find(({ name }) => name === "more_tools");
+		const most = Math.max(...(lines?.description.split("\n").slice(1) ?? []).map(countTokens));
+		expect(most).toBeLessThanOrEqual(20);
+		expect(behindOne / before).toBeLessThanOrEqual(0.3);
+		expect(after / before).toBeLessThanOrEqual(0.3);
+	}, 120_000);
 });
