@@ -5,13 +5,6 @@ import { readersOf } from "./known-tools.ts";
 import { isLeftOut } from "./tool-list.ts";
 import { findTools } from "./tool-search.ts";
 
-/** Which tools keep their definitions in the list of a host. The answer for a name never changes while the gateway runs. */
-export interface Deferral {
-	readonly keeps: (name: string) => boolean;
-	/** Remembers a call; `passed`: by the tool that lists the others. */
-	readonly called: (name: string, how: { readonly passed: boolean }) => void;
-}
-
 /** What a model asks for by the tool that lists the others. */
 export type MoreAsked =
 	| { readonly kind: "find"; readonly words: string }

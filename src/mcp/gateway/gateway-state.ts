@@ -3,14 +3,13 @@ import type { Policy, PolicyLayer } from "../../engine/policy/schema.ts";
 import type { CallEnd, Log, OnCallEnd } from "../../log.ts";
 import type { ArchiveSource } from "../../storage/archive/open.ts";
 import { createCutPlanner } from "./cut-planner.ts";
-import type { Deferral } from "./deferred-tools.ts";
 import { createKnownTools } from "./known-tools.ts";
 import type { Asked, ReadLine, RequestId } from "./messages.ts";
 import { createOpenRequests, type OpenRequest } from "./open-requests.ts";
 import type { HostOutput } from "./output.ts";
 import { seenChars, showsStructure, sizesOf } from "./result-texts.ts";
 import { createTasks } from "./tasks.ts";
-import type { ToolChoice } from "./tool-list.ts";
+import type { Deferral, ToolChoice } from "./tool-list.ts";
 
 /** Names of the added tools; the other one if the server has a tool of the usual name. */
 export const recallNames = { usual: "recall_original", otherwise: "palimpsest_recall_original" } as const;

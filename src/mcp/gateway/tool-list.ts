@@ -11,6 +11,13 @@ export interface ToolChoice {
 	readonly describeMax?: number | undefined;
 }
 
+/** Which tools keep their definitions in the list of a host. The answer for a name never changes while the gateway runs. */
+export interface Deferral {
+	readonly keeps: (name: string) => boolean;
+	/** Remembers a call; `passed`: by the tool that lists the others. */
+	readonly called: (name: string, how: { readonly passed: boolean }) => void;
+}
+
 export function isLeftOut(name: string, { only, except }: ToolChoice): boolean {
 	return (only.length > 0 && !only.includes(name)) || except.includes(name);
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import { isJsonObject } from "../../engine/conversation/json.ts";
 import { stringAt } from "../../formats/json-text/value.ts";
 import { putFile, undefinedIfAbsent } from "../../storage/files/disk.ts";
-import type { Deferral } from "./deferred-tools.ts";
+import type { Deferral } from "./tool-list.ts";
 
 /** Sessions with a call. */
 const sessionsRead = 30;
