@@ -3,7 +3,7 @@ import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "./install-programs.ts";
 
-/** The flags with which Claude Code loads our plugin as it is in this checkout, its module built anew. */
+/** The flags with which Claude Code loads our plugin as it is in this checkout, with a module built now. */
 export function modParameters(home: string): readonly string[] {
 	const folder = join(home, "palimpsest/plugin");
 	cpSync(join(projectFolder, "plugins/claude-code"), folder, { recursive: true });

@@ -13,6 +13,19 @@ export function findIdentifiers(text: string): Identifier[] {
 	return found;
 }
 
+/** Returns a function that counts the identifiers of a text which no text before it contains. */
+export function newIdentifierCounter(): (text: string) => number {
+	const known = new Set<string>();
+	return (text) => {
+		const before = known.size;
+		eachRun(text, (run) => {
+			const identifier = trim(run);
+			if (kindOf(identifier) !== undefined) known.add(identifier);
+		});
+		return known.size - before;
+	};
+}
+
 /** Longest identifier; longer runs are data. */
 const longest = 200;
 
@@ -118,8 +131,17 @@ const systemErrors =
 
 /** A path has a root, a file's extension or three parts: `and/or` is none, nor is a date. */
 function isPath(text: string): boolean {
-	const parts = text.split(/[/\\]/).filter((part) => part !== "" && part !== "." && part !== "..");
-	if (!parts.some((part) => /[A-Za-z_]{2}/.test(part))) return false;
+	if (!/[A-Za-z_]{2}/.test(text)) return false;
+	let [parts, last] = [0, ""];
+	let start = 0;
+	for (let at = 0; at <= text.length; at += 1) {
+		if (at < text.length && classes[text.charCodeAt(at)] !== slash) continue;
+		const part = text.slice(start, at);
+		start = at + 1;
+		if (part === "" || part === "." || part === "..") continue;
+		parts += 1;
+		last = part;
+	}
 	const hasRoot = /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text);
-	return parts.length >= (hasRoot ? 2 : 3) || /\.[a-z]/i.test(parts.at(-1) ?? "");
+	return parts >= (hasRoot ? 2 : 3) || (parts > 0 && /\.[a-z]/i.test(last));
 }

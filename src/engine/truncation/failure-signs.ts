@@ -164,7 +164,7 @@ let patternsIn: ReturnType<typeof indexPatterns<"some" | "none" | "form" | "like
 
 export function failureSign(line: string): FailureSign {
 	const read = line.length <= 2 * longestRead ? line : `${line.slice(0, longestRead)} ${line.slice(-longestRead)}`;
-	const plain = read.replace(colours, "").trimEnd();
+	const plain = withoutColours(read).trimEnd();
 	const sign = signOfPlain(plain);
 	return sign !== "none" && passed.test(plain) ? "none" : sign;
 }
@@ -182,9 +182,10 @@ function signOfPlain(plain: string): FailureSign {
 	if (has("some")) return "sure";
 	if (has("none")) return "none";
 	if (has("form")) return "sure";
-	const body = lesser.test(plain) ? plain : plain.replace(prefix, "");
+	const body = plain.replace(prefix, "");
 	// Without the prefix, only forms that look at the start of the line can match in addition.
-	if (body.length < plain.length && patterns.some((one) => one.isAnchored && one.pattern.test(body))) return "sure";
+	const isLater = (one: (typeof patterns)[number]) => one.isAnchored && one.pattern.test(body);
+	if (body.length < plain.length && !lesser.test(plain) && patterns.some(isLater)) return "sure";
 	return has("likely") ? "likely" : "none";
 }
 
@@ -195,7 +196,11 @@ export function isSummaryLine(line: string): boolean {
 
 /** Whether a line has the totals of a run, such as how many tests passed. */
 export function isTotalLine(line: string): boolean {
-	return totals.test(line.slice(0, longestRead).replace(colours, ""));
+	return totals.test(withoutColours(line.slice(0, longestRead)));
+}
+
+function withoutColours(line: string): string {
+	return line.includes("\u001b") ? line.replace(colours, "") : line;
 }
 
 const totals =

@@ -1,4 +1,4 @@
-import { findIdentifiers } from "../masking/identifiers.ts";
+import { newIdentifierCounter } from "../masking/identifiers.ts";
 import type { EncodedRange } from "./encoded.ts";
 import { type FocusWords, focusFinder } from "./focus.ts";
 import { characterEdge, countOf } from "./head-tail.ts";
@@ -141,6 +141,7 @@ export interface LineFeatures {
 /** Weight of a whole name among the focus words, and the most units that contain a name which singles them out. */
 const [wholeName, mostNamed] = [2, 3];
 const lineNumber = /^\s{0,8}\d{1,7}(?:→|\t|:|\|)/;
+const digitNine = 57;
 const statement = /[\w)\]]\(|[^=!<>]=[^=]|^\s*return\b/;
 const bareLine = /^[\s)\]}>,;'"`]*$/;
 const deepestIndent = 40;
@@ -152,13 +153,11 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	const [fresh, bare, indent, acts, repeated, length] = [make(), make(), make(), make(), make(), make()];
 	const matches: string[][] = [];
 	const wordsIn = focusFinder(focus);
-	const identifiers = new Set<string>();
+	const newIdentifiers = newIdentifierCounter();
 	const patterns = new Set<number>();
 	for (let unit = 0; unit < count; unit += 1) {
 		const line =
-			priority?.[unit] === 0 || units.encoded.has(unit)
-				? ""
-				: text.slice(start[unit], end[unit]).replace(lineNumber, "");
+			priority?.[unit] === 0 || units.encoded.has(unit) ? "" : withoutNumber(text.slice(start[unit], end[unit]));
 		if (bareLine.test(line)) {
 			bare[unit] = 1;
 			continue;
@@ -168,14 +167,22 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 		else patterns.add(pattern);
 		indent[unit] = indentOf(line);
 		length[unit] = line.trim().length;
-		if (statement.test(line)) acts[unit] = 1;
-		const known = identifiers.size;
-		for (const { text } of findIdentifiers(line)) identifiers.add(text);
-		fresh[unit] = identifiers.size - known;
+		if (mayAct(line) && statement.test(line)) acts[unit] = 1;
+		fresh[unit] = newIdentifiers(line);
 		const words = wordsIn(line);
 		if (words.length > 0) matches[unit] = words;
 	}
 	return { ...focusFeatures(focus, matches, count), fresh, bare, indent, acts, repeated, length };
+}
+
+function withoutNumber(line: string): string {
+	const first = line.charCodeAt(0);
+	return first > digitNine ? line : line.replace(lineNumber, "");
+}
+
+/** A quick test before the pattern. */
+function mayAct(line: string): boolean {
+	return line.includes("(") || line.includes("=") || line.includes("return");
 }
 
 function focusFeatures(focus: FocusWords, matches: readonly string[][], count: number) {

@@ -83,7 +83,7 @@ function shareOf(lines: readonly string[], has: (line: string) => boolean): numb
 }
 
 function shareOfOddCharacters(text: string): number {
-	const probe = text.slice(0, longestProbe) + text.slice(-longestProbe);
+	const probe = text.length <= longestProbe ? text : text.slice(0, longestProbe) + text.slice(-longestProbe);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
 	const odd = probe.match(/[\u0000-\u0007\u000e-\u001a\u001c-\u001f\u007f\ufffd]/g)?.length ?? 0;
 	return odd / Math.max(1, probe.length);

@@ -98,9 +98,9 @@ export function priceOfMasking(
 	{ model, at }: { readonly model: string; readonly at: number },
 ): string {
 	const price = dollarsOfWriting(tokens, model, at);
-	const anew = `The next request writes them to the cache anew${price === undefined ? "" : ` (about ${dollars(price)})`}`;
+	const written = `The next request writes them to the cache again${price === undefined ? "" : ` (about ${dollars(price)})`}`;
 	const lost = reasoningRows(rows);
-	return lost === 0 ? `${anew}.` : `${anew}, and the reasoning of ${lost} answers is left out.`;
+	return lost === 0 ? `${written}.` : `${written}, and the reasoning of ${lost} answers is left out.`;
 }
 
 /** One line before the first request of a session whose cache has expired. */
@@ -112,7 +112,7 @@ export function coldLine(
 	const price = (share: number) => (usd === undefined ? "" : `, about ${dollars(usd * share)}`);
 	const masked =
 		left < tokens ? ` With old results masked: ${count(left)} tokens${price(left / tokens)} (/palimpsest mask).` : "";
-	return `The cache of this session has expired: the next request writes ${count(tokens)} tokens anew${price(1)}.${masked}`;
+	return `The cache of this session has expired: the next request writes ${count(tokens)} tokens again${price(1)}.${masked}`;
 }
 
 /** The numbers of a list in the arguments of a command, as its entries. */

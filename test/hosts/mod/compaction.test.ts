@@ -187,7 +187,7 @@ describe("a session that is resumed", () => {
 		const engine = await start({ resumed: { ...expired, context_tokens: 60_000 } });
 		expect(engine.logged).toHaveLength(1);
 		expect(engine.logged[0]).toMatch(
-			/^palimpsest: The cache .* writes 60 000 tokens anew, about \$0\.60\. .* \d\d \d\d\d tokens, about \$0\.\d\d \(\/palimpsest mask\)\.$/,
+			/^palimpsest: The cache .* writes 60 000 tokens again, about \$0\.60\. .* \d\d \d\d\d tokens, about \$0\.\d\d \(\/palimpsest mask\)\.$/,
 		);
 	});
 
