@@ -24,6 +24,7 @@ export function replayText(report: ReplayReport, { eachFile, all }: Shown): stri
 	parts.push(tableFor(policies, billed_in));
 	if (all) {
 		parts.push([`billed: ${billedAs(report)}`, ...legendOf(policies), recallLegend, ""].join("\n"));
+		if (policies.some(({ repeated_tokens }) => repeated_tokens > 0)) parts.push(repeatsLegend);
 		if (policies.some(({ reasoning }) => reasoning)) parts.push(reasoningLegend);
 		if (policies.some(hasPauses)) parts.push(pausesLegend);
 	} else parts.push([`cost: ${billedAs(report)}`, ...decidingLegend, ""].join("\n"));
@@ -105,6 +106,8 @@ const stepLegend =
 const recallLegend =
 	"identifiers, lines: of those that the agent took from tool results, the share in view at that call";
 
+const repeatsLegend = "repeats: tokens that new results do not bring again, since they are in view\n";
+
 const reasoningLegend =
 	"reasoning: bound to earlier messages, so that masking left it out; its share of all; output billed to produce a part again\n";
 
@@ -169,6 +172,10 @@ const contexts: readonly Column[] = [
 	{ heading: ["+ in", "digests"], cell: ({ recall_in_digests }) => share(recall_in_digests.identifiers) },
 ];
 
+const repeats: readonly Column[] = [
+	{ heading: ["repeats", "left out"], cell: ({ repeated_tokens }) => whole(repeated_tokens) },
+];
+
 const reasonings: readonly Column[] = [
 	{ heading: ["reasoning", "left out"], cell: ({ reasoning }) => whole(reasoning?.left_out_tokens ?? 0) },
 	{ heading: ["", "share"], cell: ({ reasoning }) => ratio(reasoning?.left_out_share ?? 0) },
@@ -190,7 +197,9 @@ const pauses: readonly Column[] = [
  */
 function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
 	const hasReasoning = policies.some(({ reasoning }) => reasoning !== undefined);
-	const ofContext = tableOf(policies, { columns: hasReasoning ? [...contexts, ...reasonings] : contexts, unit });
+	const hasRepeats = policies.some(({ repeated_tokens }) => repeated_tokens > 0);
+	const columns = [...contexts, ...(hasRepeats ? repeats : []), ...(hasReasoning ? reasonings : [])];
+	const ofContext = tableOf(policies, { columns, unit });
 	const ofPauses = policies.some(hasPauses) ? [tableOf(policies, { columns: pauses, unit })] : [];
 	return [costsTable(policies, unit), ofContext, ...ofPauses].join("\n");
 }

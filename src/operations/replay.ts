@@ -249,6 +249,7 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 				},
 				callsOverWindow: calls.filter(({ input }) => input > (windowTokens ?? Number.POSITIVE_INFINITY)).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
+				repeatedTokens: repeatedTokens(history, conversation.ownStart),
 				...measureRecall(history, schedule),
 				pauses: meterPauses(history, { pauses, bill, billWith: billLosing(one, histories), rates }),
 			},
@@ -336,6 +337,12 @@ function startHistories(conversation: ConversationToReplay, cacheSeconds: number
 		known.set(key, histories);
 		return histories;
 	};
+}
+
+/** What a fork has in common with its conversation counts once. */
+function repeatedTokens({ repeats = [], results }: ReplayHistory, ownStart: number): number {
+	const own = repeats.filter(({ place }) => (results[place]?.message ?? 0) >= ownStart);
+	return own.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 function arrivingWhole(policy: Policy): Policy {

@@ -28,6 +28,7 @@ const figures: PolicyFigures = {
 	calls_over_window: 12,
 	calls_of_known_window: 1_000,
 	masked_tool_results: 321,
+	repeated_tokens: 0,
 	recall: { identifiers: 0.9126, lines: 0.5 },
 	recall_in_digests: { identifiers: 0.034, lines: 0.1 },
 };
@@ -68,6 +69,13 @@ describe("the table of policies", () => {
 			"window:8    0.500  98 765      12     321        0.913  0.500    0.034",
 			"",
 		]);
+	});
+
+	it("shows what repeats leave out, in a column of its own", () => {
+		const lines = tablesOf([empty, { ...figures, policy: "repeats", repeated_tokens: 12_345 }]).split("\n");
+		const columns = lines.slice(9, 13).map((line) => line.slice(-9).trim());
+		expect(columns).toEqual(["repeats", "left out", "0", "12 345"]);
+		expect(lines.join("\n")).toContain("repeats: tokens that new results do not bring again");
 	});
 
 	it("shows the pauses of sessions in which the cache expired", () => {

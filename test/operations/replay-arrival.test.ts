@@ -97,7 +97,7 @@ describe("the lines that a result repeats", () => {
 		const policies = await replayedPolicies(names, []);
 		const replay = await startReplay({ policy: policyOf(), policies, rates: ratesOfPrices(policyOf().prices) });
 		await replay.add({ file: "one", conversation: again });
-		return replay.report().policies.map(({ billed, faults_per_100_calls }) => [billed, faults_per_100_calls]);
+		return replay.report().policies.map((one) => [one.billed, one.faults_per_100_calls, one.repeated_tokens] as const);
 	};
 
 	it("are left out by `repeats` without a fault, and left in by a policy that cuts nothing", async () => {
@@ -105,6 +105,8 @@ describe("the lines that a result repeats", () => {
 		expect(whole).toEqual(raw);
 		expect(repeats?.[1]).toBe(0);
 		expect(repeats?.[0]).toBeLessThan(0.9 * (raw?.[0] ?? 0));
+		expect([raw?.[2], whole?.[2]]).toEqual([0, 0]);
+		expect(repeats?.[2]).toBeGreaterThan(1_000);
 		expect(both).toEqual(repeats);
 	});
 

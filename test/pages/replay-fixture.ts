@@ -29,6 +29,7 @@ export function replayFixture(conversations: Readonly<Record<string, number>>): 
 		});
 	const masking = {
 		masked_tool_results: 12,
+		repeated_tokens: 0,
 		tool_chars_before: 345_678,
 		tool_chars_after: 23_456,
 		tokens_before: 98_765,
@@ -90,6 +91,7 @@ function figures(
 		calls_over_window: 3,
 		calls_of_known_window: sizes.length,
 		masked_tool_results: 4 * place,
+		repeated_tokens: 0,
 		recall: { identifiers: 1 - 0.061 * place, lines: 1 - 0.042 * place },
 		recall_in_digests: { identifiers: 0.017, lines: null },
 	};

@@ -38,6 +38,8 @@ export interface PolicyTotals {
 	readonly callsOverWindow: number;
 	readonly callsOfKnownWindow: number;
 	readonly maskedResults: number;
+	/** Left out of results as they arrive, since they are in view already. */
+	readonly repeatedTokens: number;
 	readonly identifiers: RecallCount;
 	readonly lines: RecallCount;
 	/** Tokens of reasoning that the model binds to the messages before it. */
@@ -147,6 +149,8 @@ export function figuresOf(policy: string, totals: PolicyTotals) {
 				}
 			: {}),
 		masked_tool_results: totals.maskedResults,
+		/** Tokens that are left out of results as they arrive, since they are in view already. */
+		repeated_tokens: Math.round(totals.repeatedTokens),
 		/** In a tool result that was not masked when the string was used. */
 		recall: shares(totals, "inView"),
 		recall_in_digests: shares(totals, "inDigest"),

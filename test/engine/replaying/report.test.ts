@@ -33,6 +33,7 @@ const one: PolicyTotals = {
 	callsOverWindow: 2,
 	callsOfKnownWindow: 30,
 	maskedResults: 12,
+	repeatedTokens: 41.6,
 	identifiers: uses(10, 6, 2),
 	lines: uses(4, 1, 3),
 	reasoning: { recorded: 0, leftOut: 0, redone: 0 },
@@ -85,6 +86,7 @@ describe("figuresOf", () => {
 			calls_of_known_window: 30,
 			price_step: { calls_over: 1, raw_calls_over: 8, conversations: 1, ratio_with_faults: 0.25 },
 			masked_tool_results: 12,
+			repeated_tokens: 42,
 			recall: { identifiers: 0.6, lines: 0.25 },
 			recall_in_digests: { identifiers: 0.2, lines: 0.75 },
 		});
@@ -176,6 +178,7 @@ describe("addTotals", () => {
 			callsOverWindow: 4,
 			callsOfKnownWindow: 60,
 			maskedResults: 24,
+			repeatedTokens: 83.2,
 			identifiers: uses(11, 7, 3),
 			lines: uses(6, 3, 5),
 			reasoning: { recorded: 40, leftOut: 10, redone: 2 },
