@@ -18,7 +18,7 @@ import type { PassedRequest } from "./passed-request.ts";
 import { answer, refuse } from "./refusal.ts";
 import type { Route } from "./routes.ts";
 import { clearingBeta } from "./sending/clearing.ts";
-import type { Composed } from "./sending/compose.ts";
+import type { Composed } from "./sending/composed.ts";
 import { describe, type Editing, type Prepared, prepare, prepareBatch } from "./sending/editing.ts";
 import type { Sent } from "./sending/facts.ts";
 import { dropBlocks, isBindingRefusal } from "./sending/reasoning.ts";

@@ -3,7 +3,7 @@ import { PalimpsestError } from "../../src/errors.ts";
 import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { readRequest } from "../../src/proxy/host-request.ts";
 import { clearingBeta } from "../../src/proxy/sending/clearing.ts";
-import type { Variant } from "../../src/proxy/sending/compose.ts";
+import type { Variant } from "../../src/proxy/sending/composed.ts";
 import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/proxy/sending/editing.ts";
 import { type Plan, planNext } from "../../src/proxy/sending/plan.ts";
 import { dropBlocks, isBindingRefusal } from "../../src/proxy/sending/reasoning.ts";

@@ -1,6 +1,6 @@
 import { once } from "../../engine/conversation/lists.ts";
 import type { PairedResult } from "../../engine/conversation/turns.ts";
-import type { Composed } from "./compose.ts";
+import type { Composed } from "./composed.ts";
 import { arrivalsOf, reasonAgainst, type Sendable, unsentPlaces } from "./decisions.ts";
 import { resultKeys } from "./identity.ts";
 import type { HostRequest, Shared } from "./request.ts";

@@ -7,7 +7,7 @@ import { asSent, tokenMeter } from "../../operations/count.ts";
 import { headOf, type RequestHead, type RequestSettings, settingsOf } from "../billing/request-head.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { RequestParts } from "../billing/unedited-bill.ts";
-import type { Composed } from "./compose.ts";
+import type { Composed } from "./composed.ts";
 import type { Why } from "./decisions.ts";
 import { messageKey } from "./identity.ts";
 import { type PartChange, partsAfter, partsOf } from "./parts.ts";

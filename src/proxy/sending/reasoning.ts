@@ -135,3 +135,7 @@ export function isBindingRefusal(headers: Readonly<Record<string, unknown>>, bod
 		headers["anthropic-thinking-prefix-mismatch"] !== undefined || body.includes("bound to a different conversation")
 	);
 }
+
+export function keysOf(blocks: readonly Block[]): string[] {
+	return blocks.map(({ key }) => key);
+}

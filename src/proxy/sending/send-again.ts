@@ -1,4 +1,4 @@
-import type { Composed, Variant } from "./compose.ts";
+import type { Composed, Variant } from "./composed.ts";
 
 /** The reason of the refusal: reasoning that is bound to other messages, or anything else. */
 type RefusedFor = "reasoning" | "something_else";
