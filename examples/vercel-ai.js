@@ -1,20 +1,20 @@
-// The Vercel AI SDK: prepareStep is called before each step and may change the messages for the model.
+// The Vercel AI SDK: a middleware around the model, and tools for the agent. The messages that the SDK keeps stay whole.
 import { openai } from "@ai-sdk/openai";
-import { generateText, stepCountIs, tool } from "ai";
-import { guard, openArchive } from "palimpsest-mcp";
+import { generateText, stepCountIs, tool, wrapLanguageModel } from "ai";
+import { palimpsest } from "palimpsest-mcp/ai-sdk";
 import { z } from "zod";
 import { description, readFile } from "./read-file.js";
 import "./readable-errors.js";
 
-const archive = await openArchive();
-const options = { model: "gpt-4o", contextWindow: 32_000, archive, policy: { preset: "balanced" } };
+const context = palimpsest({ policy: { guard: { context_window_override: 32_000 } } });
 
 const { text } = await generateText({
-	model: openai.chat("gpt-4o"),
+	model: wrapLanguageModel({ model: openai.chat("gpt-4o"), middleware: context }),
 	prompt: "Read the twelve files of settings.",
-	tools: { read_file: tool({ description, inputSchema: z.object({ path: z.string() }), execute: readFile }) },
+	tools: {
+		read_file: tool({ description, inputSchema: z.object({ path: z.string() }), execute: readFile }),
+		...context.tools,
+	},
 	stopWhen: stepCountIs(20),
-	prepareStep: async ({ messages }) => ({ messages: (await guard(messages, options)).conversation }),
 });
 console.log(text);
-await archive?.close();

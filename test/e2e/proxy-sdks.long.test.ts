@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import Anthropic from "@anthropic-ai/sdk";
 import { type Content, GoogleGenAI } from "@google/genai";
-import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from "ai";
+import type * as VercelAi from "ai";
 import OpenAI from "openai";
 import { beforeAll, describe, expect, it } from "vitest";
 import { resolvePolicy } from "../../src/engine/policy/layers.ts";
@@ -127,8 +127,9 @@ async function playVercel({
 	model,
 }: {
 	readonly streams: boolean;
-	readonly model: LanguageModel;
+	readonly model: VercelAi.LanguageModel;
 }): Promise<string> {
+	const { generateText, jsonSchema, stepCountIs, streamText, tool } = vercelAi;
 	const bash = tool({
 		description,
 		inputSchema: jsonSchema<{ command: string }>(parameters),
@@ -139,16 +140,20 @@ async function playVercel({
 	return streamText(request).text;
 }
 
-type VercelProvider = ((model: string) => LanguageModel) & { readonly chat: (model: string) => LanguageModel };
+type VercelProvider = ((model: string) => VercelAi.LanguageModel) & {
+	readonly chat: (model: string) => VercelAi.LanguageModel;
+};
 
-/** Its provider packages are among the dependencies of the examples alone. */
+/** Its newest version and its provider packages are dependencies of the examples alone. */
 const vercelFolder = join(packageFolder, "examples/node_modules/@ai-sdk/openai");
 const hasVercel = existsSync(vercelFolder);
+let vercelAi: typeof VercelAi;
 let openaiOfVercel: (origin: string) => VercelProvider;
 beforeAll(async () => {
 	if (!hasVercel) return;
-	const file = createRequire(join(packageFolder, "examples/package.json")).resolve("@ai-sdk/openai");
-	const { createOpenAI } = await import(pathToFileURL(file).href);
+	const { resolve } = createRequire(join(packageFolder, "examples/package.json"));
+	vercelAi = await import(pathToFileURL(resolve("ai")).href);
+	const { createOpenAI } = await import(pathToFileURL(resolve("@ai-sdk/openai")).href);
 	openaiOfVercel = (origin) => createOpenAI({ baseURL: `${origin}/v1`, apiKey: "none" });
 });
 

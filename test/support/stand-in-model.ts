@@ -17,13 +17,14 @@ const finished = "All twelve files are read.";
 export async function startStandInModel(): Promise<StandInModel> {
 	const requests: ModelRequest[] = [];
 	const server = createServer(async (request, response) => {
-		requests.push(JSON.parse(await bodyOf(request)));
-		const turn = requests.length;
+		const body = await bodyOf(request);
+		requests.push(JSON.parse(body));
+		const [turn, prompt] = [requests.length, Math.ceil(body.length / 4)];
 		const answer = request.url?.endsWith("/chat/completions")
-			? chatCompletion(turn)
+			? chatCompletion(turn, prompt)
 			: request.url?.endsWith("/responses")
-				? openaiResponse(turn)
-				: anthropicMessage(turn);
+				? openaiResponse(turn, prompt)
+				: anthropicMessage(turn, prompt);
 		response.setHeader("Content-Type", "application/json");
 		response.end(JSON.stringify(answer));
 	});
@@ -35,26 +36,26 @@ export async function startStandInModel(): Promise<StandInModel> {
 const call = (turn: number) => ({ id: `call_${turn}`, input: { path: `settings/file-${turn}.ts` } });
 const isCall = (turn: number) => turn <= 12;
 
-function chatCompletion(turn: number) {
+function chatCompletion(turn: number, prompt: number) {
 	const { id, input } = call(turn);
 	const asked = { id, type: "function", function: { name: "read_file", arguments: JSON.stringify(input) } };
 	const message = isCall(turn)
 		? { role: "assistant", content: null, tool_calls: [asked] }
 		: { role: "assistant", content: finished };
 	const finish_reason = isCall(turn) ? "tool_calls" : "stop";
-	const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+	const usage = { prompt_tokens: prompt, completion_tokens: 1, total_tokens: prompt + 1 };
 	const choices = [{ index: 0, message, finish_reason }];
 	return { id: `answer_${turn}`, object: "chat.completion", created: 1, model: "gpt-4o", choices, usage };
 }
 
-function openaiResponse(turn: number) {
+function openaiResponse(turn: number, prompt: number) {
 	const { id, input } = call(turn);
 	const asked = { type: "function_call", id: `fc_${turn}`, call_id: id, name: "read_file", status: "completed" };
 	const text = { type: "output_text", text: finished, annotations: [] };
 	const output = isCall(turn)
 		? { ...asked, arguments: JSON.stringify(input) }
 		: { type: "message", id: `message_${turn}`, role: "assistant", status: "completed", content: [text] };
-	const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+	const usage = { input_tokens: prompt, output_tokens: 1, total_tokens: prompt + 1 };
 	return {
 		id: `answer_${turn}`,
 		object: "response",
@@ -66,13 +67,13 @@ function openaiResponse(turn: number) {
 	};
 }
 
-function anthropicMessage(turn: number) {
+function anthropicMessage(turn: number, prompt: number) {
 	const { id, input } = call(turn);
 	const content = isCall(turn)
 		? [{ type: "tool_use", id: `toolu_${id}`, name: "read_file", input }]
 		: [{ type: "text", text: finished }];
 	const stop_reason = isCall(turn) ? "tool_use" : "end_turn";
-	const usage = { input_tokens: 1, output_tokens: 1 };
+	const usage = { input_tokens: prompt, output_tokens: 1 };
 	return { id: `answer_${turn}`, type: "message", role: "assistant", model: "stand-in", content, stop_reason, usage };
 }
 

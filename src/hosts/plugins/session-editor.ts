@@ -48,6 +48,9 @@ const usualMostChars = 16_000;
 /** The archive may be on another machine. */
 const longestWaitMs = 8_000;
 
+/** A model may answer before the plan of its request is made; the next request may then be over its window. */
+const patienceMs = 300;
+
 const nothingKept = "Nothing was kept: the archive is off.";
 
 /**
@@ -113,14 +116,14 @@ export function createSessionEditor(what: {
 				const { composed, planAhead, facts } = await prepare(request, editing);
 				const planned = planAhead();
 				const enter = async (usage: Usage | undefined, sent: Sent | undefined) => {
-					if (usage && composed?.branch)
-						composed.branch.tokensPerChar = promptTokens(firstPass(usage)) / Math.max(1, composed.charsSent());
 					const { written, noDecision, decided } = sent ?? {};
 					const how = { wasEdited: written !== undefined, noDecision, decisions: decided?.size };
 					return counted(editing).ledger.enter(await facts(sent), { ...how, api: "plugin", usage });
 				};
 				/** Returns the tokens that were sent before; 0 if that is not known, as where figures fail. */
 				const answered = (usage: Usage | undefined, sent: Sent | undefined = composed): Promise<number> => {
+					if (usage && composed?.branch)
+						composed.branch.tokensPerChar = promptTokens(firstPass(usage)) / Math.max(1, composed.charsSent());
 					const entered = planned
 						.then(() => enter(usage, sent))
 						.then(
@@ -227,7 +230,8 @@ async function open(how: {
 	const policy = continuousPolicy({ layers: [...config.layers, ...layer] });
 	const location = archiveLocation({ ...own, environment });
 	const archive = await openArchiveOfPolicy(location, policy);
-	return openEditing({ policy, archive, memoryFolder: memoryFolderFor(location), holdout: 0, now: Date.now, onFault });
+	const memoryFolder = memoryFolderFor(location);
+	return openEditing({ policy, archive, memoryFolder, holdout: 0, now: Date.now, patienceMs, onFault });
 }
 
 function charsOf(texts: readonly string[]): number {

@@ -30,6 +30,8 @@ export interface Editing extends Shared {
 	/** Milliseconds that this process has worked. Waiting for other programs does not count. */
 	readonly worked: () => number;
 	readonly plans: PlanQueue;
+	/** Most milliseconds that a request waits for the plan that was made beside the one before. Absent: none. */
+	readonly patienceMs?: number | undefined;
 	/** Absent: large texts are cut and counted in this thread. */
 	readonly largeTexts?: LargeTexts | undefined;
 	readonly onFault: (fault: Fault, reason: string) => void;
@@ -53,7 +55,7 @@ export interface HeldLimits {
 /** Without `memoryFolder`, states are kept next to an archive of files, else in memory alone. */
 export async function openEditing(
 	what: Pick<Editing, "policy" | "archive" | "holdout" | "now" | "onFault"> &
-		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked" | "largeTexts">> & {
+		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked" | "largeTexts" | "patienceMs">> & {
 			/** Tests inject small ones. */
 			readonly limits?: HeldLimits | undefined;
 		},
@@ -102,6 +104,8 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		const composed = (await isArchived) ? continued?.composed : undefined;
 		return { conversation, isContinued: request.continues === true, composed, facts, planAhead: async () => {} };
 	}
+	if (opened.branch && editing.patienceMs !== undefined)
+		await inTime(editing.plans.settled(opened.branch), editing.patienceMs).catch(() => {});
 	if (opened.isCold && !opened.isHeldOut && !opened.branch) {
 		const plan = await planInPath(opened, request, editing);
 		const { transcript, paired, keys } = opened;

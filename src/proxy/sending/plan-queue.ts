@@ -20,6 +20,7 @@ const mostWaitingChars = 8_000_000;
 export function createPlanQueue({ mostChars = mostWaitingChars }: { readonly mostChars?: number | undefined } = {}) {
 	const waiting = new Map<Branch, Planning & { readonly ended: () => void }>();
 	const running = new Set<Branch>();
+	const latest = new WeakMap<Branch, Promise<void>>();
 	let chars = 0;
 
 	const takeOut = (branch: Branch) => {
@@ -54,7 +55,7 @@ export function createPlanQueue({ mostChars = mostWaitingChars }: { readonly mos
 		/** Resolves once it is planned, or will not be. Never rejects. */
 		add(branch: Branch, planning: Planning): Promise<void> {
 			takeOut(branch)?.ended();
-			return new Promise((ended) => {
+			const planned = new Promise<void>((ended) => {
 				waiting.set(branch, { ...planning, ended });
 				chars += planning.chars;
 				for (const [oldest, { ended: left }] of waiting) {
@@ -65,6 +66,10 @@ export function createPlanQueue({ mostChars = mostWaitingChars }: { readonly mos
 				}
 				runNext();
 			});
+			latest.set(branch, planned);
+			return planned;
 		},
+		/** Resolves once the last request of a branch is planned, or will not be. Never rejects. */
+		settled: async (branch: Branch): Promise<void> => latest.get(branch),
 	};
 }

@@ -5,7 +5,8 @@ import type {
 	LanguageModelV3Message,
 	LanguageModelV3StreamPart,
 } from "@ai-sdk/provider";
-import { generateText, jsonSchema, type ModelMessage, stepCountIs, type ToolSet, tool, wrapLanguageModel } from "ai";
+import type { generateText, ModelMessage, ToolSet, wrapLanguageModel } from "ai";
+import * as version6 from "ai";
 import { type agentTurns, givenFor, type ScriptedCall, type SentItem, type strictProvider } from "./agent-script.ts";
 
 type Turns = ReturnType<typeof agentTurns>;
@@ -88,9 +89,9 @@ function itemOf(message: LanguageModelV3Message): SentItem {
 /** The tools of the script. A tool that fails throws, and a screenshot is sent as an image. */
 export function scriptedTools(turns: Turns): ToolSet {
 	const one = (name: string) =>
-		tool({
+		version6.tool({
 			description: `Runs ${name}.`,
-			inputSchema: jsonSchema<{ path: string }>({ type: "object", properties: { path: { type: "string" } } }),
+			inputSchema: version6.jsonSchema<{ path: string }>({ type: "object", properties: { path: { type: "string" } } }),
 			async execute(_, { toolCallId }) {
 				const { kind, text } = givenFor(turns, toolCallId);
 				if (kind === "error") throw new Error(text);
@@ -110,23 +111,25 @@ export function scriptedTools(turns: Turns): ToolSet {
 
 export const task = "Find out where each value is read, and report all places.";
 
-/** Runs the agent over a script. Returns what the SDK kept of it. */
+/** Runs the agent over a script. Returns what the SDK kept of each step. */
 export async function runAgent(what: {
 	readonly turns: Turns;
 	readonly model: LanguageModelV3;
+	/** Version 7 takes the same. */
+	readonly sdk?: typeof version6;
 	readonly tools?: ToolSet;
 	readonly middleware?: Parameters<typeof wrapLanguageModel>[0]["middleware"];
 	readonly settled?: () => Promise<void>;
 	readonly prepareStep?: (messages: readonly ModelMessage[]) => ModelMessage[];
 	readonly providerOptions?: Parameters<typeof generateText>[0]["providerOptions"];
-}): Promise<ModelMessage[]> {
-	const { turns, model, tools = {}, middleware, settled, prepareStep, providerOptions } = what;
-	const { response } = await generateText({
-		model: middleware ? wrapLanguageModel({ model, middleware }) : model,
+}): Promise<(readonly ModelMessage[])[]> {
+	const { sdk = version6, turns, model, tools = {}, middleware, settled, prepareStep, providerOptions } = what;
+	const { steps } = await sdk.generateText({
+		model: middleware ? sdk.wrapLanguageModel({ model, middleware }) : model,
 		system: "You are an agent.",
 		messages: [{ role: "user", content: task }],
 		tools: { ...scriptedTools(turns), ...tools },
-		stopWhen: stepCountIs(turns.length + 1),
+		stopWhen: sdk.stepCountIs(turns.length + 1),
 		maxRetries: 0,
 		...(providerOptions ? { providerOptions } : {}),
 		prepareStep: async ({ messages }) => {
@@ -134,5 +137,5 @@ export async function runAgent(what: {
 			return prepareStep ? { messages: prepareStep(messages) } : {};
 		},
 	});
-	return response.messages;
+	return steps.map(({ response }) => response.messages);
 }

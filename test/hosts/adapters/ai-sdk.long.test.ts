@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import { pruneMessages } from "ai";
+import * as version6 from "ai";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { palimpsest } from "../../../src/hosts/adapters/ai-sdk.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { agentTurns, strictProvider } from "./agent-script.ts";
 import { runAgent, scriptedModel } from "./ai-sdk-agent.ts";
+import { hasFrameworks, importOfExamples } from "./example-packages.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -22,29 +23,39 @@ const models = [
 
 const cached = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
+const sdks = [
+	["6", async () => version6],
+	["7", () => importOfExamples<typeof version6>("ai")],
+] as const;
+
 describe.each(models)("60 turns of the AI SDK with $modelId", (names) => {
-	it("cost less and are stored as without the adapter, and a request begins with the one before but after decisions", async () => {
-		const checksReasoning = names.provider === "anthropic.messages";
-		const turns = agentTurns(60);
-		const [alone, ours] = [strictProvider({ checksReasoning }), strictProvider({ checksReasoning })];
-		const faults: string[] = [];
-		const context = palimpsest({ archive: "memory", folder, onFault: (line) => faults.push(line) });
-		const { tools, settled, ...middleware } = context;
-		const shared = { turns, ...(checksReasoning ? { providerOptions: cached } : {}) };
-		const kept = await runAgent({ ...shared, model: scriptedModel(turns, alone, names) });
-		const model = scriptedModel(turns, ours, names);
-		const keptWithUs = await runAgent({ ...shared, model, middleware, tools, settled });
-		expect([faults, ours.refusals, alone.refusals]).toEqual([[], [], []]);
-		expect(keptWithUs).toEqual(kept);
-		expect(ours.tokens() / alone.tokens()).toBeLessThan(0.6);
-		expect(ours.billed() / alone.billed()).toBeLessThan(0.8);
-		const breaks = ours.breaks();
-		expect(breaks.length).toBeLessThan(4);
-		for (const { before, after } of breaks) {
-			expect([before.role, after.role]).toEqual(["tool", "tool"]);
-			expect(after.text.length).toBeLessThan(before.text.length);
-		}
-	}, 120_000);
+	it.skipIf(!hasFrameworks()).each(sdks)(
+		"by version %s cost less and are stored as without the adapter, and a request begins with the one before but after decisions",
+		async (_, load) => {
+			const sdk = await load();
+			const checksReasoning = names.provider === "anthropic.messages";
+			const turns = agentTurns(60);
+			const [alone, ours] = [strictProvider({ checksReasoning }), strictProvider({ checksReasoning })];
+			const faults: string[] = [];
+			const context = palimpsest({ archive: "memory", folder, onFault: (line) => faults.push(line) });
+			const { tools, settled, ...middleware } = context;
+			const shared = { sdk, turns, ...(checksReasoning ? { providerOptions: cached } : {}) };
+			const kept = await runAgent({ ...shared, model: scriptedModel(turns, alone, names) });
+			const model = scriptedModel(turns, ours, names);
+			const keptWithUs = await runAgent({ ...shared, model, middleware, tools, settled });
+			expect([faults, ours.refusals, alone.refusals]).toEqual([[], [], []]);
+			expect(keptWithUs).toEqual(kept);
+			expect(ours.tokens() / alone.tokens()).toBeLessThan(0.6);
+			expect(ours.billed() / alone.billed()).toBeLessThan(0.8);
+			const breaks = ours.breaks();
+			expect(breaks.length).toBeLessThan(4);
+			for (const { before, after } of breaks) {
+				expect([before.role, after.role]).toEqual(["tool", "tool"]);
+				expect(after.text.length).toBeLessThan(before.text.length);
+			}
+		},
+		120_000,
+	);
 });
 
 it("pruneMessages of the SDK sends more and costs more where it takes as many results out of view", async () => {
@@ -55,7 +66,8 @@ it("pruneMessages of the SDK sends more and costs more where it takes as many re
 	await runAgent({
 		turns,
 		model: scriptedModel(turns, pruned, models[0]),
-		prepareStep: (messages) => pruneMessages({ messages: [...messages], toolCalls: "before-last-64-messages" }),
+		prepareStep: (messages) =>
+			version6.pruneMessages({ messages: [...messages], toolCalls: "before-last-64-messages" }),
 	});
 	const outOfView = ({ requests }: typeof ours) => {
 		const shown = requests.flat().filter(({ results, text }) => results.length > 0 && text.length > 500);
