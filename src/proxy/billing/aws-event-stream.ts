@@ -10,15 +10,24 @@ const checksumBytes = 4;
  * Skips a frame over `mostBytes`, and all after one that is none. Checksums are the client's to check.
  */
 export function createAwsEventReader(take: (text: string) => void, mostBytes: number) {
-	let held: Buffer = Buffer.alloc(0);
+	// Joined only when all of a frame is there: it may come in very many pieces.
+	let pieces: Buffer[] = [];
+	let size = 0;
+	let needed = preludeBytes;
 	let toSkip = 0;
 	let isBroken = false;
+	const hold = (rest: Buffer, bytes = preludeBytes) => {
+		[pieces, size, needed] = [[rest], rest.length, bytes];
+	};
 	return {
 		push(piece: Buffer): void {
 			if (isBroken) return;
 			const rest = piece.subarray(Math.min(toSkip, piece.length));
 			toSkip -= piece.length - rest.length;
-			held = held.length === 0 ? rest : Buffer.concat([held, rest]);
+			pieces.push(rest);
+			size += rest.length;
+			if (size < needed) return;
+			let held = Buffer.concat(pieces);
 			while (held.length >= preludeBytes) {
 				const length = held.readUInt32BE(0);
 				const start = preludeBytes + held.readUInt32BE(4);
@@ -28,13 +37,16 @@ export function createAwsEventReader(take: (text: string) => void, mostBytes: nu
 				} else if (length > mostBytes) {
 					toSkip = Math.max(0, length - held.length);
 					held = held.subarray(Math.min(length, held.length));
-				} else if (held.length < length) return;
-				else {
+				} else if (held.length < length) {
+					hold(held, length);
+					return;
+				} else {
 					const text = eventIn(held.subarray(start, length - checksumBytes));
 					held = held.subarray(length);
 					if (text !== undefined) take(text);
 				}
 			}
+			hold(held);
 		},
 		end: () => undefined,
 	};

@@ -254,13 +254,10 @@ describe("the usage in a stream of AWS", () => {
 		expect(await read(Buffer.concat([start, end]), length)).toEqual(found);
 	});
 
-	it.each([1_000, 65_536, 10_000_000])(
-		"is found behind a frame that is too large, in pieces of %i bytes",
-		async (length) => {
-			const large = awsFrame("x".repeat(3_000_000));
-			expect(await read(Buffer.concat([start, large, end]), length)).toEqual(found);
-		},
-	);
+	it.each([100, 65_536, 10_000_000])("is found behind a large frame, in pieces of %i bytes", async (length) => {
+		const large = awsFrame("x".repeat(3_000_000));
+		expect(await read(Buffer.concat([start, large, end]), length)).toEqual(found);
+	});
 
 	it("ends at bytes that are not a frame, and comes from the frames before them", async () => {
 		const noise = Buffer.from("HTTP/1.1 200 OK this is no frame");
