@@ -2,8 +2,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, vi } from "vitest";
+import { vi } from "vitest";
 import { freePort } from "../load/free-port.ts";
+import { atEnd } from "../support/at-end.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -12,9 +13,6 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 export const hasNginx = process.env.CI !== undefined || spawnSync("nginx", ["-v"]).status === 0;
 
 if (!hasNginx) process.stderr.write("Skipped: nginx is not installed (Debian: apt-get install nginx-light).\n");
-
-const ends: (() => Promise<unknown>)[] = [];
-afterAll(() => Promise.all(ends.splice(0).map((end) => end())));
 
 /** The block of the documentation, as it is packed for nginx. */
 export const nginxBlock = () => readFile(join(packageFolder, "deploy/nginx.conf"), "utf8");
@@ -55,7 +53,7 @@ export async function startNginx(upstream: string): Promise<{ readonly url: stri
 	child.stderr.on("data", (chunk: Buffer) => {
 		told += chunk.toString("utf8");
 	});
-	ends.push(async () => {
+	atEnd("file", async () => {
 		child.kill("SIGTERM");
 		await closed;
 	});

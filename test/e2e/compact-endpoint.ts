@@ -1,8 +1,8 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll } from "vitest";
 import { type Behaviour, complete, type SeenRequest } from "../operations/summariser/chat-server.ts";
+import { atEnd } from "../support/at-end.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { type JsonMessage, openaiMessages, system, toolTurn, user } from "../support/script.ts";
 
@@ -16,14 +16,6 @@ export interface LastingEndpoint {
 	/** The requests about that conversation until now. */
 	requestsOf(name: string): readonly SeenRequest[];
 }
-
-const running: Server[] = [];
-afterAll(() => {
-	for (const server of running.splice(0)) {
-		server.close();
-		server.closeAllConnections();
-	}
-});
 
 const marker = /conversation=([\w-]+);/;
 
@@ -61,7 +53,10 @@ export async function lastingEndpoint(): Promise<LastingEndpoint> {
 		socket.on("close", () => sockets.delete(socket));
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	running.push(server);
+	atEnd("file", () => {
+		server.close();
+		server.closeAllConnections();
+	});
 	return {
 		baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
 		open: () => [...sockets.values()],

@@ -9,7 +9,7 @@ import {
 	CreateMessageRequestSchema,
 	LoggingMessageNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { afterAll } from "vitest";
+import { atEnd } from "../support/at-end.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
@@ -91,9 +91,6 @@ export interface StdioCompactSession extends CompactSession {
 	stderr(): string;
 }
 
-const open: Client[] = [];
-afterAll(() => Promise.all(open.splice(0).map((client) => client.close())));
-
 /** Starts a built server over standard input and output. It is gone after the tests of the file. */
 export async function compactSession(start: ServerStart = {}): Promise<StdioCompactSession> {
 	const folder = await scratchFolder();
@@ -110,7 +107,7 @@ export async function compactSession(start: ServerStart = {}): Promise<StdioComp
 		stderr += chunk.toString("utf8");
 	});
 	const session = await connectClient(transport, start);
-	open.push(session.client);
+	atEnd("file", () => session.client.close());
 	return { ...session, folder, stderr: () => stderr };
 }
 

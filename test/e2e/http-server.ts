@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { afterAll } from "vitest";
+import { atEnd } from "../support/at-end.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
@@ -14,11 +14,6 @@ export interface HttpServer {
 	/** Ends it as an operator does, and answers with its exit code, or with the signal that killed it. */
 	end(): Promise<number | NodeJS.Signals>;
 }
-
-const ends: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-	await Promise.all(ends.splice(0).map((end) => end()));
-});
 
 /** Starts the built server over HTTP on a free port, in the given folder or in one of its own. It is gone after the tests of the file. */
 export async function httpServer(
@@ -48,6 +43,6 @@ export async function httpServer(
 		const [code, signal] = (await closed) as [number, null] | [null, NodeJS.Signals];
 		return code ?? signal;
 	};
-	ends.push(end);
+	atEnd("file", end);
 	return { url, folder, stderr: () => told, end };
 }

@@ -1,10 +1,10 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { type CallToolResult, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { afterAll, afterEach } from "vitest";
+import { atEnd } from "../support/at-end.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
@@ -24,19 +24,33 @@ export interface PathSession {
 	call(name: string, parameters: Record<string, unknown>): Promise<CallToolResult>;
 }
 
-const open = { test: [] as Client[], file: [] as Client[] };
-const close = (clients: Client[]) => Promise.all(clients.splice(0).map((client) => client.close()));
-afterEach(() => close(open.test));
-afterAll(() => close(open.file));
+/** The session of tests that ask for nothing special; one for a file of tests. */
+let plain: Promise<PathSession> | undefined;
+
+/** A session in empty folders. Without options it is that of the tests before, whose folders are emptied. */
+export async function pathSession(options?: SessionOptions): Promise<PathSession> {
+	if (options !== undefined) return startSession(options);
+	if (plain === undefined) {
+		plain = startSession({ lasts: "file" });
+		atEnd("file", () => {
+			plain = undefined;
+		});
+	}
+	const session = await plain;
+	for (const folder of [session.working, session.beside]) {
+		for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+	}
+	return session;
+}
+
+interface SessionOptions {
+	readonly roots?: readonly string[];
+	readonly parameters?: (beside: string) => readonly string[];
+	readonly lasts?: "test" | "file";
+}
 
 /** Starts the built server, for a test or for all of a file. With `roots`, the client offers these; else it has none to offer. */
-export async function pathSession(
-	options: {
-		readonly roots?: readonly string[];
-		readonly parameters?: (beside: string) => readonly string[];
-		readonly lasts?: keyof typeof open;
-	} = {},
-): Promise<PathSession> {
+async function startSession(options: SessionOptions): Promise<PathSession> {
 	const parent = await scratchFolder();
 	const [working, beside] = [join(parent, "working"), join(parent, "beside")];
 	await Promise.all([working, beside].map((folder) => mkdir(folder)));
@@ -57,7 +71,7 @@ export async function pathSession(
 		});
 	}
 	await client.connect(transport);
-	open[options.lasts ?? "test"].push(client);
+	atEnd(options.lasts ?? "test", () => client.close());
 	return {
 		client,
 		parent,

@@ -8,6 +8,7 @@ import type { CallPool, createPool as CreatePool } from "../../src/mcp/pool/pool
 import type { createArchiveSource as CreateArchiveSource } from "../../src/storage/archive/open.ts";
 import { type Connected, connect, type Face } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { atEnd } from "../support/at-end.ts";
 import { bundleModules } from "../support/bundle-modules.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -52,7 +53,13 @@ export async function poolServer(
 	size: Parameters<typeof CreatePool>[0],
 	options: Partial<HttpOptions> & { readonly where?: string } = {},
 ): Promise<PoolServer> {
-	bundled ??= bundleServer();
+	if (bundled === undefined) {
+		bundled = bundleServer();
+		// The bundle goes with the folders of the file.
+		atEnd("file", () => {
+			bundled = undefined;
+		});
+	}
 	const [{ serveHttp }, { createPool }, { createArchiveSource }] = await bundled;
 	const pool = createPool(size);
 	const ends: CallEnd[] = [];

@@ -4,13 +4,10 @@ import { type StdioSession, stdioSession } from "../support/stdio-session.ts";
 
 /** A session of a server that keeps originals in a folder, a new one unless given. */
 export async function recallSession(
-	options: { readonly archive?: string; readonly parameters?: readonly string[]; readonly folder?: string } = {},
+	options: Parameters<typeof stdioSession>[0] & { readonly archive?: string } = {},
 ): Promise<StdioSession & { readonly archive: string }> {
-	const { archive = await scratchFolder(), parameters = [], folder } = options;
-	const session = await stdioSession({
-		parameters: ["--archive", archive, ...parameters],
-		...(folder === undefined ? {} : { folder }),
-	});
+	const { archive = await scratchFolder(), parameters = [], ...others } = options;
+	const session = await stdioSession({ parameters: ["--archive", archive, ...parameters], ...others });
 	return { ...session, archive };
 }
 

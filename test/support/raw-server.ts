@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { afterEach } from "vitest";
+import { atEnd } from "./at-end.ts";
 import { builtCli } from "./built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "./scratch-folder.ts";
 
@@ -32,16 +32,11 @@ export interface RawServer {
 	readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
-const started: ChildProcessWithoutNullStreams[] = [];
-afterEach(() => {
-	for (const child of started.splice(0)) child.kill("SIGKILL");
-});
-
 /** Starts the built server and greets it. It is gone after the test. */
 export async function rawServer(): Promise<RawServer> {
 	const folder = await scratchFolder();
 	const child = spawn(process.execPath, [builtCli], { cwd: folder, env: cleanEnvironment(folder) });
-	started.push(child);
+	atEnd("test", () => child.kill("SIGKILL"));
 	let stderr = "";
 	child.stderr.on("data", (chunk: Buffer) => {
 		stderr += chunk.toString("utf8");

@@ -17,7 +17,8 @@ export interface CliRunOptions {
 	readonly folder: string;
 	/** What standard input holds; nothing by default. */
 	readonly input?: string | Buffer;
-	readonly environment?: Readonly<Record<string, string>>;
+	/** A variable without a value is taken away. */
+	readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Runs the built command to its end. */

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { vi } from "vitest";
+import { answerHookCall } from "../../src/commands/hook.ts";
 import { createProgram } from "../../src/commands/program.ts";
 import { runProgram } from "../../src/commands/usage.ts";
 import { builtCli } from "./built-cli.ts";
@@ -37,12 +38,12 @@ async function runNow(
 		.mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin);
 	for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) vi.stubEnv(name, undefined);
 	for (const [name, value] of Object.entries({ ...cleanEnvironment(folder), ...environment })) vi.stubEnv(name, value);
-	const before = { folder: process.cwd(), argv: process.argv };
+	const before = { folder: process.cwd(), argv: process.argv, faults: process.listeners("uncaughtException") };
 	process.argv = [process.execPath, builtCli, ...parameters];
 	process.chdir(folder);
 	try {
 		process.exitCode = undefined;
-		await runProgram(createProgram(), process.argv);
+		if (!(await answerHookCall(parameters))) await runProgram(createProgram(), process.argv);
 		const stdout = Buffer.concat(written.stdout);
 		const lines = Buffer.concat(written.stderr).toString().split("\n");
 		return {
@@ -55,6 +56,9 @@ async function runNow(
 		process.exitCode = undefined;
 		process.chdir(before.folder);
 		process.argv = before.argv;
+		for (const listener of process.listeners("uncaughtException")) {
+			if (!before.faults.includes(listener)) process.off("uncaughtException", listener);
+		}
 		vi.unstubAllEnvs();
 		stdin.mockRestore();
 		for (const name of streams) {

@@ -5,7 +5,7 @@ import {
 	LoggingMessageNotificationSchema,
 	ResourceUpdatedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { afterEach } from "vitest";
+import { atEnd } from "./at-end.ts";
 import { builtCli } from "./built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "./scratch-folder.ts";
 
@@ -31,12 +31,14 @@ export interface StdioSession {
 	call(name: string, parameters: Record<string, unknown>): Promise<CallToolResult>;
 }
 
-const open: Client[] = [];
-afterEach(() => Promise.all(open.splice(0).map((client) => client.close())));
-
-/** Starts the built server in a scratch folder and connects to it; both are gone after the test. */
+/** Starts the built server in a scratch folder and connects to it; both are gone after the test, or those of the file. */
 export async function stdioSession(
-	options: { readonly parameters?: readonly string[]; readonly folder?: string } = {},
+	options: {
+		readonly parameters?: readonly string[];
+		readonly folder?: string;
+		/** A test, unless given. */
+		readonly lasts?: "test" | "file";
+	} = {},
 ): Promise<StdioSession> {
 	const folder = options.folder ?? (await scratchFolder());
 	const transport = new StdioClientTransport({
@@ -68,7 +70,7 @@ export async function stdioSession(
 		session.updated.push(params.uri);
 	});
 	await client.connect(transport);
-	open.push(client);
+	atEnd(options.lasts ?? "test", () => client.close());
 	return session;
 }
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@redis/client";
-import { afterAll } from "vitest";
 import { freePort } from "../../load/free-port.ts";
+import { atEnd } from "../../support/at-end.ts";
 import { patience } from "../../support/patience.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 
@@ -11,11 +11,6 @@ import { scratchFolder } from "../../support/scratch-folder.ts";
 export const hasRedis = process.env.CI !== undefined || spawnSync("redis-server", ["--version"]).status === 0;
 
 if (!hasRedis) process.stderr.write("Skipped: redis-server is not installed (Debian: apt-get install redis-server).\n");
-
-const running = new Set<ChildProcess>();
-afterAll(() => {
-	for (const child of running) child.kill("SIGKILL");
-});
 
 /** A Redis of the test's own: nothing on the disk but what `extra` asks for. */
 export interface OwnRedis {
@@ -35,12 +30,10 @@ export async function startRedis(extra: readonly string[] = []): Promise<OwnRedi
 		async start() {
 			const given = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...extra];
 			child = spawn("redis-server", given, { stdio: "ignore" });
-			running.add(child);
 			await untilReady(url, child);
 		},
 		async kill() {
 			if (child === undefined) return;
-			running.delete(child);
 			child.kill("SIGKILL");
 			if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 		},
@@ -48,6 +41,7 @@ export async function startRedis(extra: readonly string[] = []): Promise<OwnRedi
 			child?.kill(frozen ? "SIGSTOP" : "SIGCONT");
 		},
 	};
+	atEnd("file", () => child?.kill("SIGKILL"));
 	await own.start();
 	return own;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { afterEach } from "vitest";
+import { atEnd } from "../../support/at-end.ts";
 
 /** Puts a link to elsewhere in the place of a file or folder and takes it away again, as fast as it can. */
 const script = `
@@ -17,12 +17,12 @@ for (;;) {
 }`;
 
 const running: ChildProcess[] = [];
-afterEach(() => stopSwapping());
 
 /** Starts swapping in another process; until the test ends or `stopSwapping`. */
 export async function startSwapping(place: string, elsewhere: string): Promise<void> {
 	const child = spawn(process.execPath, ["-e", script, place, elsewhere], { stdio: ["ignore", "pipe", "inherit"] });
 	running.push(child);
+	atEnd("test", stopSwapping);
 	await once(child.stdout, "data");
 }
 

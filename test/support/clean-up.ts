@@ -1,9 +1,12 @@
 import { rm } from "node:fs/promises";
-import { afterAll } from "vitest";
+import { afterAll, afterEach } from "vitest";
+import { runEnds } from "./at-end.ts";
 import { scratchFolders } from "./scratch-folder.ts";
 
-// Here, and not beside what makes them: files of tests that share their modules would have one hook between them.
+// Vitest runs this file once for each file of tests, also for those that share their modules.
+afterEach(() => runEnds("test"));
 afterAll(async () => {
+	await runEnds("file");
 	const folders = scratchFolders.splice(0);
 	await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 3 })));
 });
