@@ -2,14 +2,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const messages = agentConversation(10);
 
 let folder: string;
 const run = (parameters: string[], input: string) =>
-	runCli(parameters, { folder, input, environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") } });
+	runHere(parameters, { folder, input, environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") } });
 
 beforeEach(async () => {
 	folder = await scratchFolder();

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { bashResponse, claudeCodeEvent, logOf } from "../support/hook-events.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 
 const call = (input: string, ...parameters: string[]) =>
-	runCli(["hook", "claude-code", ...parameters], { folder, input, environment });
+	runHere(["hook", "claude-code", ...parameters], { folder, input, environment });
 
 /** The result in the place of the tool's own. */
 async function updated<T>(toolName: string, toolInput: unknown, toolResponse: unknown): Promise<T> {
@@ -38,8 +38,8 @@ describe("a large result", () => {
 		expect(stdout.length).toBeGreaterThan(2_000);
 		expect(stdout).toMatch(/\nFATAL: the disk is on fire\n/);
 		const [, ref = ""] = /^\[Output shortened: .* All of it: .+ recall (\w+)\]\n/.exec(stdout) ?? [];
-		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toBe(long);
-		const byCall = await runCli(["recall", "--tool-call-id", "toolu_01ABC123", "--json"], { folder, environment });
+		expect((await runHere(["recall", ref, "--all"], { folder, environment })).text).toBe(long);
+		const byCall = await runHere(["recall", "--tool-call-id", "toolu_01ABC123", "--json"], { folder, environment });
 		expect(JSON.parse(byCall.text)).toMatchObject({ ref, tool_name: "Bash", kind: "result" });
 	});
 
@@ -213,9 +213,9 @@ describe("after any failure the host continues: no answer, exit code 0, one line
 
 it("uses the language of the policy, and the default without one", async () => {
 	const event = claudeCodeEvent("Bash", command, bashResponse(long));
-	const { text } = await runCli(["hook", "claude-code"], { folder, input: event });
+	const { text } = await runHere(["hook", "claude-code"], { folder, input: event });
 	expect(JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout).toMatch(/^\[Sortie abrégée : /);
 	await writeFile(join(folder, "palimpsest.toml"), 'locale = "zh"\n');
-	const chinese = await runCli(["hook", "claude-code"], { folder, input: event });
+	const chinese = await runHere(["hook", "claude-code"], { folder, input: event });
 	expect(JSON.parse(chinese.text).hookSpecificOutput.updatedToolOutput.stdout).toMatch(/^\[输出已缩短/);
 });

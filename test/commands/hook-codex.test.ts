@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { codexEvent, logOf } from "../support/hook-events.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -12,7 +12,7 @@ beforeEach(async () => {
 	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive"), PALIMPSEST_LOCALE: "en", CODEX_HOME: "" };
 });
 const call = (input: string, ...parameters: string[]) =>
-	runCli(["hook", "codex", ...parameters], { folder, input, environment });
+	runHere(["hook", "codex", ...parameters], { folder, input, environment });
 const long = logOf(4_000, { 2000: "FATAL: the disk is on fire" });
 const textBlock = (text: string) => ({ type: "text", text });
 
@@ -38,7 +38,7 @@ it("replaces a large result of a shell or an MCP tool, and archives the original
 		expect(reason).toMatch(/^\[Output shortened: .*\]\n/);
 		expect(reason).toMatch(/\nFATAL: the disk is on fire\n/);
 		const [, ref = ""] = /: .+ recall (\w+)\]/.exec(reason) ?? [];
-		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toBe(whole);
+		expect((await runHere(["recall", ref, "--all"], { folder, environment })).text).toBe(whole);
 	}
 });
 

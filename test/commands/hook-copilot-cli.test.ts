@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { copilotCliEvent, logOf } from "../support/hook-events.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -12,7 +12,7 @@ beforeEach(async () => {
 	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive"), PALIMPSEST_LOCALE: "en" };
 });
 const call = (input: string, ...parameters: string[]) =>
-	runCli(["hook", "copilot-cli", ...parameters], { folder, input, environment });
+	runHere(["hook", "copilot-cli", ...parameters], { folder, input, environment });
 const long = logOf(4_000, { 2000: "FATAL: the disk is on fire" });
 const success = (textResultForLlm: string) => ({ resultType: "success", textResultForLlm });
 const command = { command: "npm test", description: "Run tests" };
@@ -37,7 +37,7 @@ async function shortened(event: string): Promise<string> {
 
 async function recalledFrom(text: string): Promise<string> {
 	const [, ref = ""] = /^\[Output shortened: .* recall (\w+)\]\n/.exec(text) ?? [];
-	return (await runCli(["recall", ref, "--all"], { folder, environment })).text;
+	return (await runHere(["recall", ref, "--all"], { folder, environment })).text;
 }
 
 it("replaces the text of a large result, and archives the original", async () => {

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { geminiCliEvent, logOf } from "../support/hook-events.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -12,7 +12,7 @@ beforeEach(async () => {
 	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive"), PALIMPSEST_LOCALE: "en" };
 });
 const call = (input: string, ...parameters: string[]) =>
-	runCli(["hook", "gemini-cli", ...parameters], { folder, input, environment });
+	runHere(["hook", "gemini-cli", ...parameters], { folder, input, environment });
 const input = { command: "npm test" };
 const long = logOf(4_000, { 2000: "FATAL: the disk is on fire" });
 const notice = "[Not blocked, and no error of the tool: its long output is shortened below.]\n";
@@ -28,7 +28,7 @@ it("returns the shortened result as the reason of a pretended denial, and archiv
 		expect(reason.startsWith(`${notice}[Output shortened: `)).toBe(true);
 		expect(reason).toMatch(/\nFATAL: the disk is on fire\n/);
 		const [, ref = ""] = /: .+ recall (\w+)\]/.exec(reason) ?? [];
-		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toBe(long);
+		expect((await runHere(["recall", ref, "--all"], { folder, environment })).text).toBe(long);
 	}
 });
 

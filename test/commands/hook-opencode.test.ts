@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { logOf } from "../support/hook-events.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 interface Output {
@@ -30,7 +30,7 @@ beforeAll(async () => {
 	folder = await scratchFolder();
 	// The plugin runs in the process of its host.
 	process.env.PALIMPSEST_ARCHIVE = join(folder, "archive");
-	const { code, text, lines } = await runCli(["hook", "opencode"], { folder });
+	const { code, text, lines } = await runHere(["hook", "opencode"], { folder });
 	expect([code, lines]).toEqual([0, []]);
 	after = await load(text);
 	return () => {
@@ -78,7 +78,7 @@ describe("an output that opencode has truncated", () => {
 		const shown = output.output ?? "";
 		const ref = / recall ([a-z0-9]+)\]/.exec(shown)?.[1] ?? "";
 		const archive = join(folder, "archive");
-		const recalled = await runCli(["recall", ref, "--all", "--archive", archive], { folder });
+		const recalled = await runHere(["recall", ref, "--all", "--archive", archive], { folder });
 		return { came, shown, recalled: recalled.text };
 	}
 
@@ -129,7 +129,7 @@ it("leaves the output when the archive cannot be written or the host passes an u
 	const archive = process.env.PALIMPSEST_ARCHIVE;
 	await writeFile(join(folder, "no-folder"), "");
 	process.env.PALIMPSEST_ARCHIVE = join(folder, "no-folder", "archive");
-	const { text } = await runCli(["hook", "opencode"], { folder });
+	const { text } = await runHere(["hook", "opencode"], { folder });
 	await (await load(`${text}// gone`))({ tool: "bash" }, output);
 	process.env.PALIMPSEST_ARCHIVE = archive;
 	expect(output.output === long).toBe(true);

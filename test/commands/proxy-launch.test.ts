@@ -6,6 +6,7 @@ import { launchedPrograms } from "../../src/hosts/hosts.ts";
 import { freePort } from "../load/free-port.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { type StandInProvider, startStandInProvider } from "../support/stand-in-provider.ts";
 
@@ -221,16 +222,16 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 			"--",
 			"agent",
 		];
-		const dry = await runCli(other, { folder, environment });
+		const dry = await runHere(other, { folder, environment });
 		expect(dry.text).toContain(`upstream openai: ${provider.origin}\n`);
 		expect(dry.text).toContain("set MY_URL=http://127.0.0.1:PORT\n");
 		expect(dry.text).toMatch(/\nrun agent\n$/);
 	});
 
 	it("refuses an address without {proxy}, and the upstream of an API that the program does not use", async () => {
-		const form = await runCli(["launch", "--env", "OPENAI_BASE_URL=http://127.0.0.1", "--", "agent"], { folder });
+		const form = await runHere(["launch", "--env", "OPENAI_BASE_URL=http://127.0.0.1", "--", "agent"], { folder });
 		expect([form.code, form.lines]).toEqual([1, [expect.stringContaining("NAME=URL with {proxy} in it")]]);
-		const upstream = await runCli(["launch", "--upstream", "openai=http://127.0.0.1", "claude"], { folder });
+		const upstream = await runHere(["launch", "--upstream", "openai=http://127.0.0.1", "claude"], { folder });
 		const message = "error: expected --upstream for the API of Claude Code (anthropic); got openai";
 		expect([upstream.code, upstream.lines[0]]).toEqual([2, message]);
 	});
@@ -241,7 +242,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		expect((await runCli(given, { folder, environment })).code).toBe(7);
 		expect(provider.paths).toEqual(["POST /v1/messages"]);
 		const dry = ["launch", "--dry-run", "--upstream", "anthropic=https://gateway.example", "claude"];
-		const { text } = await runCli(dry, { folder, environment: { ANTHROPIC_BASE_URL: "" } });
+		const { text } = await runHere(dry, { folder, environment: { ANTHROPIC_BASE_URL: "" } });
 		expect(text).toContain("upstream anthropic: https://gateway.example\n");
 		expect(text).not.toContain("FIRST_PARTY");
 	});
@@ -287,7 +288,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 	});
 
 	it("refuses an unknown name", async () => {
-		const unknown = await runCli(["launch", "clode"], { folder });
+		const unknown = await runHere(["launch", "clode"], { folder });
 		expect([unknown.code, unknown.lines[0]]).toEqual([2, expect.stringContaining('"clode". Did you mean claude?')]);
 	});
 });
@@ -326,7 +327,7 @@ describe("a dry run", () => {
 			};
 			for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
 			const environment = { ...(set[name] ?? {}), PATH: "", TMPDIR: folder };
-			const { code, text, lines } = await runCli(["launch", "--dry-run", name, "a b"], { folder, environment });
+			const { code, text, lines } = await runHere(["launch", "--dry-run", name, "a b"], { folder, environment });
 			expect([code, lines]).toEqual([0, []]);
 			expect(text).toMatch(/^upstream (?:anthropic|openai|gemini): https:\/\/\S+$/m);
 			expect(text).toContain("http://127.0.0.1:PORT");
@@ -339,7 +340,7 @@ describe("a dry run", () => {
 	it("shows a file in place of the user's own settings, and no word of them", async () => {
 		await writeFile(join(folder, "own.json"), '{"env":{"ANTHROPIC_BASE_URL":"https://a.example","MY_KEY":"secret"}}');
 		const parameters = ["launch", "--dry-run", "claude", "--settings", "own.json", "-p", "x"];
-		const { code, text } = await runCli(parameters, { folder });
+		const { code, text } = await runHere(parameters, { folder });
 		expect([code, text]).toEqual([0, expect.stringMatching(/^run claude --settings \S+claude-settings\.json -p x$/m)]);
 		expect(text).toContain("upstream anthropic: https://a.example\n");
 		expect(text).not.toContain("secret");
@@ -347,8 +348,12 @@ describe("a dry run", () => {
 
 	it("sets _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL, unless --no-first-party is given", async () => {
 		const shown = async (...options: string[]) =>
-			(await runCli(["launch", "--dry-run", ...options, "claude"], { folder, environment: { ANTHROPIC_BASE_URL: "" } }))
-				.text;
+			(
+				await runHere(["launch", "--dry-run", ...options, "claude"], {
+					folder,
+					environment: { ANTHROPIC_BASE_URL: "" },
+				})
+			).text;
 		expect(await shown()).toContain("set _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL=1\n");
 		expect(await shown("--no-first-party")).not.toContain("FIRST_PARTY");
 	});
@@ -370,7 +375,7 @@ describe("a dry run", () => {
 		["a pattern", {}, ["--set", 'archive.redact=["("]'], "[invalid_argument]"],
 		["an archive", {}, ["--archive", "redis://:pa55/word@gateway.example"], "[invalid_argument]"],
 	])("refuses %s as the launch does", async (_, environment, options, words) => {
-		const { code, text, lines } = await runCli(["launch", "--dry-run", ...options, "claude"], { folder, environment });
+		const { code, text, lines } = await runHere(["launch", "--dry-run", ...options, "claude"], { folder, environment });
 		expect([code, text, lines]).toEqual([1, "", [expect.stringContaining(words)]]);
 		expect(lines.join()).not.toContain("pa55");
 	});
@@ -383,7 +388,7 @@ describe("a dry run", () => {
 			"--",
 			"http://joe:pa55word@gateway.example",
 		];
-		const { code, text } = await runCli(["launch", "--dry-run", ...parameters], { folder });
+		const { code, text } = await runHere(["launch", "--dry-run", ...parameters], { folder });
 		expect([code, text]).toEqual([0, expect.stringContaining("set PALIMPSEST_ARCHIVE=saved:redis://db.example\n")]);
 		expect(text).not.toContain("pa55word");
 		expect(await readdir(folder)).toEqual([]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { feedCli } from "../support/feed-cli.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -36,8 +36,8 @@ function* log(bytes: number): Generator<string> {
 }
 
 describe("an output through a pipe", () => {
-	it("of 75 MB needs no more memory than a small one, and its beginning is archived", async () => {
-		const bytes = 75_000_000;
+	it("of 68 MB needs no more memory than a small one, and its beginning is archived", async () => {
+		const bytes = 68_000_000;
 		const parameters = ["truncate", "--max-tokens", "500", ...english];
 		const run = await feedCli(parameters, { folder, pieces: log(bytes), environment });
 		expect(run.code).toBe(0);
@@ -47,26 +47,26 @@ describe("an output through a pipe", () => {
 		expect(run.text).toContain("\nFATAL: the disk is on fire\n");
 		expect(run.text.endsWith("\nthe last line")).toBe(true);
 		const [, ref = ""] = /Its first 67108864 bytes: .+ recall (\w+)\]/.exec(run.text) ?? [];
-		const recalled = await runCli(["recall", ref, "--head", "1"], { folder, environment });
+		const recalled = await runHere(["recall", ref, "--head", "1"], { folder, environment });
 		expect(recalled.text).toBe("line 1: request handled by worker 1 in 1 ms\n");
 	}, 240_000);
 
 	it("too long to hold in memory is cut like a short one: head, marker, tail", async () => {
 		const whole = [...log(9_000_000)].join("");
 		const parameters = ["truncate", ...english];
-		const { text, code } = await runCli(parameters, { folder, input: whole, environment });
+		const { text, code } = await runHere(parameters, { folder, input: whole, environment });
 		const [, ref = ""] = /, ref=(\w+)\]/.exec(text) ?? [];
 		const marker = `\n\n... [${whole.length - 4_000} characters truncated, ref=${ref}] ...\n\n`;
 		expect(text).toBe(whole.slice(0, 2_000) + marker + whole.slice(-2_000));
 		expect(code).toBe(0);
-		const recalled = await runCli(["recall", ref, "--all"], { folder, environment });
+		const recalled = await runHere(["recall", ref, "--all"], { folder, environment });
 		expect(recalled.text === whole).toBe(true);
 		await writeFile(join(folder, "build.log"), whole);
-		expect((await runCli(["truncate", "build.log", ...english], { folder, environment })).text).toBe(text);
+		expect((await runHere(["truncate", "build.log", ...english], { folder, environment })).text).toBe(text);
 	});
 
 	it("over the archive limit says so in the gap, and its marker promises no full original", async () => {
-		const run = await feedCli(["truncate", ...english], { folder, pieces: log(70_000_000), environment });
+		const run = await feedCli(["truncate", ...english], { folder, pieces: log(68_000_000), environment });
 		expect(run.text).toMatch(
 			/\n\n\.\.\. \[\d+ characters truncated\] \.\.\.\n\n\[Its first 67108864 bytes: .+ recall \w+\]\n\n/,
 		);
@@ -79,7 +79,7 @@ describe("an output through a pipe", () => {
 			Buffer.from("caf\u00e9 \u{1F600}\r\n"),
 			Buffer.from(""),
 		]) {
-			const { stdout, lines, code } = await runCli(["truncate", "--max-tokens", "20"], { folder, input });
+			const { stdout, lines, code } = await runHere(["truncate", "--max-tokens", "20"], { folder, input });
 			expect([stdout, lines, code]).toEqual([input, [], 0]);
 		}
 	});
@@ -87,16 +87,19 @@ describe("an output through a pipe", () => {
 	it("stays within the token limit including its notices, and truncating again changes nothing", async () => {
 		const input = [...log(300_000)].join("");
 		for (const most of [60, 2_000]) {
-			const { text } = await runCli(["truncate", "--max-tokens", String(most), ...english], { folder, input });
+			const { text } = await runHere(["truncate", "--max-tokens", String(most), ...english], { folder, input });
 			expect(count(text)).toBeLessThanOrEqual(most);
 			expect(count(text)).toBeGreaterThan(most * 0.85);
-			const again = await runCli(["truncate", "--max-tokens", String(most), ...english], { folder, input: text });
+			const again = await runHere(["truncate", "--max-tokens", String(most), ...english], { folder, input: text });
 			expect(again.text).toBe(text);
 		}
 	});
 
 	it("refuses two limits", async () => {
-		const { code, lines } = await runCli(["truncate", "--max-tokens", "9", "--max-chars", "9"], { folder, input: "x" });
+		const { code, lines } = await runHere(["truncate", "--max-tokens", "9", "--max-chars", "9"], {
+			folder,
+			input: "x",
+		});
 		expect([code, lines[0]]).toEqual([2, expect.stringMatching(/--max-tokens <count>; got both/)]);
 	});
 });
@@ -112,7 +115,7 @@ describe("when the archive is not writable", () => {
 
 	it("output held in memory is not cut, and the error gives the reason", async () => {
 		const input = "x ".repeat(60_000);
-		const { code, text, lines } = await runCli(["truncate"], { folder, input, environment: await unwritable() });
+		const { code, text, lines } = await runHere(["truncate"], { folder, input, environment: await unwritable() });
 		expect([code, text]).toEqual([1, ""]);
 		expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[archive_unavailable\]/)]);
 	});

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { builtCli, packageFolder } from "../support/built-cli.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
+import { runHere } from "../support/run-here.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { commandsOf, type Page, pages } from "./markdown.ts";
 
@@ -116,8 +117,16 @@ function exported(command: string, line: string): string {
 	return [...exports, line].join("\n");
 }
 
-/** Runs a line in a shell; a server is ended once it says that it listens. */
-function runIn(line: string): Promise<{ code: number | null; output: string; errors: string }> {
+/** What needs no shell and ends by itself. */
+const plain = /^palimpsest (?!serve|proxy|mcp|gateway|--)[\w ./=,:-]+$/;
+
+/** Runs a line in this process, or in a shell; a server is ended once it says that it listens. */
+async function runIn(line: string): Promise<{ code: number | null; output: string; errors: string }> {
+	if (plain.test(line)) {
+		const here = { ...environment, PALIMPSEST_ARCHIVE: undefined };
+		const { code, text, lines } = await runHere(line.trim().split(/ +/).slice(1), { folder: home, environment: here });
+		return { code, output: text, errors: lines.join("\n") };
+	}
 	const child = spawn("bash", ["-c", line], { cwd: home, env: environment });
 	let output = "";
 	let errors = "";

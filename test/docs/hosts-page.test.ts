@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { parse as parseJson } from "jsonc-parser";
@@ -13,10 +11,9 @@ import type { ServerHost } from "../../src/hosts/host.ts";
 import { serverHosts as hosts } from "../../src/hosts/hosts.ts";
 import { enterServer, entryByHand, isWritable } from "../../src/hosts/install.ts";
 import { serverStart } from "../../src/hosts/own-command.ts";
-import { packageFolder } from "../support/built-cli.ts";
+import { builtCli, packageFolder } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
-const run = promisify(execFile);
 const page = readFileSync(join(packageFolder, "docs/hosts.md"), "utf8");
 type Configuration = Record<string, unknown>;
 const parsers: Record<string, (text: string) => Configuration> = {
@@ -75,16 +72,13 @@ interface Entry {
 
 let folder: string;
 
-// The build is there already; running it again would pull it from under other tests.
+// As after an installation, which package.long.test.ts makes.
 beforeAll(async () => {
-	folder = join(await scratchFolder(), "installed");
-	await mkdir(folder);
-	const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], {
-		cwd: packageFolder,
-	});
-	const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }];
+	folder = await scratchFolder();
+	const programs = join(folder, "node_modules/.bin");
+	await mkdir(programs, { recursive: true });
+	await symlink(builtCli, join(programs, "palimpsest-mcp"));
 	await writeFile(join(folder, "package.json"), '{ "private": true }');
-	await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, filename)], { cwd: folder });
 });
 
 /** Starts the server as a host would, where npx finds the package that is installed. */

@@ -5,7 +5,7 @@ import type { PolicyFigures, ReplayReport } from "../../src/engine/replaying/rep
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { turnsOf } from "../support/replay-history.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 let folder: string;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 	await writeFile(join(folder, "nothing/settings.json"), "{}");
 });
 
-const run = (...parameters: string[]) => runCli(["replay", ...parameters], { folder });
+const run = (...parameters: string[]) => runHere(["replay", ...parameters], { folder });
 async function json(...parameters: string[]): Promise<{ report: ReplayReport; lines: readonly string[] }> {
 	const { code, text, lines } = await run(...parameters, "--json");
 	expect(code).toBe(0);
@@ -128,7 +128,7 @@ describe.concurrent("replay", () => {
 	it("reads standard input, uses given prices, and masks by a policy file", async () => {
 		const input = JSON.stringify(agentConversation(14));
 		const parameters = ["replay", "-", "--json", "--policies", "raw,my.toml", "--prices", "1,1"];
-		const { text } = await runCli(parameters, { folder, input });
+		const { text } = await runHere(parameters, { folder, input });
 		const [raw, mine] = (JSON.parse(text) as ReplayReport).policies;
 		expect(raw?.billed).toBe(raw?.input_tokens);
 		expect(mine?.billed).toBe(mine?.input_tokens);

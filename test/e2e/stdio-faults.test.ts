@@ -109,9 +109,9 @@ describe("invalid lines", () => {
 });
 
 describe("large and unusual input", () => {
-	it("cuts a text of 50 MB to a few kB", async () => {
+	it("cuts a text of 12 MB to a few kB", async () => {
 		await start();
-		const text = "lorem ipsum dolor sit amet\n".repeat(1_851_852);
+		const text = "lorem ipsum dolor sit amet\n".repeat(450_000);
 		server.call(1, "truncate_output", { text });
 		const { result } = await server.answer(1);
 		expect(result?.structuredContent).toMatchObject({ truncated: true, chars: { before: text.length, after: 4_038 } });

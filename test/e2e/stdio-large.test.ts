@@ -18,18 +18,18 @@ function conversationOf(turns: number, text = textOfLength(10_000)) {
 }
 
 describe("with the SDK's client", () => {
-	it("a conversation of 20 MB is masked, and its edits take a few hundred kB", async () => {
+	it("a conversation of 8 MB is masked, and its edits take a few hundred kB", async () => {
 		const session = await stdioSession();
-		const messages = conversationOf(2_000);
-		expect(JSON.stringify(messages).length).toBeGreaterThan(20_000_000);
+		const messages = conversationOf(800);
+		expect(JSON.stringify(messages).length).toBeGreaterThan(8_000_000);
 		const { structuredContent, isError } = await session.call("mask_conversation", {
 			messages,
 			respond_with: "edits",
 		});
 		expect(isError).toBeUndefined();
 		const { edits, report } = structuredContent as { edits: []; report: object };
-		expect(report).toMatchObject({ changed: true, tool_results: 2_000, masked_tool_results: 1_992 });
-		expect(edits).toHaveLength(1_992);
+		expect(report).toMatchObject({ changed: true, tool_results: 800, masked_tool_results: 792 });
+		expect(edits).toHaveLength(792);
 		const masked = applyRecords(messages, edits) as { role: string; content: string }[];
 		expect(masked.filter(({ content }) => content?.length > 1_000)).toHaveLength(8);
 		expect(masked.filter(({ role }) => role !== "tool")).toEqual(messages.filter(({ role }) => role !== "tool"));
@@ -77,7 +77,7 @@ describe("with the SDK's client", () => {
 it("a client that sends more than it reads gets every answer in order once it reads", async () => {
 	const server = await rawServer();
 	server.child.stdout.pause();
-	const text = textOfLength(3_000_000);
+	const text = textOfLength(1_500_000);
 	const ids = Array.from({ length: 25 }, (_, index) => index + 1);
 	for (const id of ids) server.call(id, "truncate_output", { text: `${id} ${text}`, max_chars: 4_000_000 });
 	server.child.stdout.resume();

@@ -1,16 +1,20 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { truncationStrategies } from "../../src/engine/policy/names.ts";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
-import { answerText, stdioSession } from "../support/stdio-session.ts";
+import { answerText, type StdioSession, stdioSession } from "../support/stdio-session.ts";
 import { recallSession, structured } from "./recall-session.ts";
 
 const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
+let session: StdioSession;
+let keeping: StdioSession;
+beforeAll(async () => {
+	[session, keeping] = await Promise.all([stdioSession({ lasts: "file" }), recallSession({ lasts: "file" })]);
+});
 
 describe("truncate_output with a strategy, over standard input and output", () => {
 	it("cuts a text or a file as requested, within tokens, and reports the details", async () => {
-		const session = await stdioSession();
 		await session.client.listTools();
 		const countTokens = await loadCounter("o200k_base");
 		await writeFile(join(session.folder, "out.log"), lines);
@@ -38,12 +42,12 @@ describe("truncate_output with a strategy, over standard input and output", () =
 			const quoted = Array.from({ length: 900 }, (_, index) => `"value${index}":\t"is one of \\"many\\" lines"`).join(
 				"\n",
 			);
-			for (const session of [await stdioSession(), await recallSession()]) {
-				const short = await session.call("truncate_output", { text: "a short text", max_tokens: most });
+			for (const { call } of [session, keeping]) {
+				const short = await call("truncate_output", { text: "a short text", max_tokens: most });
 				expect(short.structuredContent).toMatchObject({ text: "a short text", truncated: false });
 				for (const strategy of truncationStrategies) {
 					const parameters = { text: quoted, max_tokens: most, strategy, policy: { locale: "en" } };
-					const { isError, structuredContent, content } = await session.call("truncate_output", parameters);
+					const { isError, structuredContent, content } = await call("truncate_output", parameters);
 					if (isError) {
 						// Where a notice has to name a reference, fewer tokens than that takes are too few.
 						expect(most).toBeLessThan(150);
@@ -67,7 +71,6 @@ describe("truncate_output with a strategy, over standard input and output", () =
 	);
 
 	it("refuses a limit in tokens that is too small for any answer, and names the minimum", async () => {
-		const session = await stdioSession();
 		const cut = (max_tokens: number) => session.call("truncate_output", { text: lines, max_tokens });
 		const [, least = ""] =
 			/`max_tokens` .* smallest that works here is (\d+); got 5\./.exec(answerText(await cut(5))) ?? [];
@@ -80,9 +83,8 @@ describe("truncate_output with a strategy, over standard input and output", () =
 	});
 
 	it("names the original, from which recall_original reads the omitted part", async () => {
-		const session = await recallSession();
 		const call = async (name: string, parameters: Record<string, unknown>) =>
-			structured(await session.call(name, parameters));
+			structured(await keeping.call(name, parameters));
 		const parameters = { text: lines, max_chars: 3_000, strategy: "auto", policy: { locale: "en" } };
 		const { text, ref, omitted_lines } = await call("truncate_output", parameters);
 		expect(text).toMatch(/^\[Output shortened: .*, ref=\w+\] Intact, no error: read it with recall_original\.\n/);
@@ -96,7 +98,6 @@ describe("truncate_output with a strategy, over standard input and output", () =
 	});
 
 	it("refuses two limits and an unknown strategy, with the valid choices", async () => {
-		const session = await stdioSession();
 		const both = await session.call("truncate_output", { text: "x", max_chars: 1, max_tokens: 1 });
 		expect(answerText(both)).toMatch(/^\[invalid_argument\] .*not both/);
 		const none = await session.call("truncate_output", { text: "x", strategy: "tail" });
@@ -105,7 +106,6 @@ describe("truncate_output with a strategy, over standard input and output", () =
 });
 
 it("guard_context cuts large results by the aim of their calls with the preset balanced", async () => {
-	const session = await stdioSession();
 	const output = Array.from({ length: 3_000 }, (_, index) => `value${index} is one of many lines`).join("\n");
 	const messages = [
 		{ role: "user", content: "Go on." },
