@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readConversation } from "../../src/formats/detect.ts";
+import { managedAgents, mcpSampling } from "../../src/formats/anthropic.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { pdfOf, pngOf } from "../support/media-samples.ts";
@@ -279,5 +280,151 @@ describe("Anthropic Messages", () => {
 		const { format, transcript } = readConversation([{ role: "user", content: null }, ...messages]);
 		expect(format.name).toBe("anthropic-messages");
 		expect(transcript.messages[0]?.counted.join("")).toBe("");
+	});
+});
+
+const masking = policyOf({ mask: { window_turns: 1 } });
+const texts = (text: string) => [{ type: "text", text }];
+const event = (type: string, more: object = {}) => ({ type, ...more });
+const turn = (id: string, call = "agent.tool_use", result = "agent.tool_result", key = "tool_use_id") => [
+	event("span.model_request_start"),
+	event("agent.thinking"),
+	event("agent.message", { content: texts("Let me see.") }),
+	event(call, { id, name: "bash", input: { command: "ls" } }),
+	event("span.model_request_end", { model_usage: { input_tokens: 10, cache_read_input_tokens: 80 } }),
+	event(result, { id: `sevt_r${id}`, [key]: id, content: texts(outputOf(id)), is_error: false }),
+];
+const opening = event("user.define_outcome", { description: "Look.", rubric: { type: "text", content: "All." } });
+const session = [
+	event("session.status_running", { id: "sevt_1" }),
+	opening,
+	...turn("sevt_a"),
+	...turn("sevt_b", "agent.mcp_tool_use", "agent.mcp_tool_result", "mcp_tool_use_id"),
+	...turn("sevt_c", "agent.custom_tool_use", "user.custom_tool_result", "custom_tool_use_id"),
+];
+
+describe("Claude Managed Agents sessions", () => {
+	it("reads tools of each kind, and the usage that comes after an answer", () => {
+		const { format, transcript } = readConversation(session);
+		expect(format).toBe(managedAgents);
+		expect(transcript.messages.map(({ role }) => role)).toEqual([
+			"user",
+			...Array(3).fill(["assistant", "tool"]).flat(),
+		]);
+		expect(transcript.messages[1]).toMatchObject({
+			calls: [{ id: "sevt_a", name: "bash" }],
+			usage: { inputTokens: 90 },
+		});
+		expect(transcript.messages.flatMap(({ results }) => results.map(({ callId }) => callId))).toEqual([
+			"sevt_a",
+			"sevt_b",
+			"sevt_c",
+		]);
+	});
+
+	it("reads pages of the API, and records that hold an event in `raw`; masks both copies there", async () => {
+		expect(readConversation({ data: session, next_page: null }).transcript.messages).toHaveLength(7);
+		const records = session.map((raw) => {
+			const [first] = "content" in raw ? (raw.content as { text: string }[]) : [];
+			return { role: "agent", kind: raw.type.split(".")[1], ...(first ? { content: first.text } : {}), raw };
+		});
+		expect(readConversation(records).format).toBe(managedAgents);
+		const { conversation, report, error } = await maskConversation({ conversation: records, policy: masking });
+		expect(error).toBeUndefined();
+		expect(report.masked_tool_results).toBe(2);
+		expect(JSON.stringify(conversation)).not.toContain(JSON.stringify(outputOf("sevt_a")));
+	});
+
+	it("sends nothing from before the last compaction, and masks it as before", async () => {
+		const conversation = [...session, event("agent.thread_context_compacted", { id: "sevt_x" }), ...turn("sevt_d")];
+		const { messages } = readConversation(conversation).transcript;
+		expect(messages.filter(({ sent }) => sent !== false)).toHaveLength(2);
+		expect((await maskConversation({ conversation, policy: masking })).report.masked_tool_results).toBe(3);
+	});
+});
+
+describe("mcp sampling", () => {
+	const use = (id: string) => ({ type: "tool_use", id, name: "ls", input: {} });
+	const answer = (id: string, more: object = {}) => ({
+		type: "tool_result",
+		toolUseId: id,
+		content: [{ type: "text", text: outputOf(id) }],
+		...more,
+	});
+	const user = (content: unknown) => ({ role: "user", content });
+	const assistant = (content: unknown) => ({ role: "assistant", content });
+	const fitOf = (...messages: unknown[]) => mcpSampling.probe(locateMessages(messages)).fit;
+
+	describe("MCP sampling messages", () => {
+		it("wins over Anthropic Messages when a result names its call by `toolUseId`", () => {
+			const text = [{ type: "text", text: "Go." }];
+			expect(readConversation([user(text), assistant([use("a")]), user([answer("a")])]).format).toBe(mcpSampling);
+			expect(readConversation([user(text), assistant([use("a")])]).format.name).toBe("anthropic-messages");
+		});
+
+		it("reads calls and results that are the only block of their message", () => {
+			const { messages } = readConversation([assistant(use("a")), user(answer("a"))]).transcript;
+			expect(messages[0]?.calls).toEqual([{ id: "a", name: "ls" }]);
+			expect(messages[1]?.results[0]).toMatchObject({ callId: "a", whole: { path: [1, "content", "content"] } });
+		});
+
+		it("does not mask a result with structured content, but can cut its long strings", async () => {
+			const structuredContent = { lines: 3, output: outputOf("structured") };
+			const conversation = [
+				assistant([use("a")]),
+				user([answer("a", { structuredContent })]),
+				assistant([use("b")]),
+				user([answer("b")]),
+			];
+			const outcome = await maskConversation({ conversation, policy: policyOf({ mask: { window_turns: 1 } }) });
+			expect(outcome.conversation).toBe(conversation);
+			expect(outcome.report.kept.not_text).toBe(1);
+			const result = readConversation(conversation).transcript.messages[1];
+			expect(result?.results[0]?.texts.map(({ path }) => path.slice(3))).toEqual([
+				["content", 0, "text"],
+				["structuredContent", "output"],
+			]);
+			expect(result?.counted).toEqual(['{"lines":3,"output":""}']);
+		});
+
+		it("reads images, recordings and embedded resources", () => {
+			const text = outputOf("resource");
+			const content = [
+				{ type: "image", data: "AAAA", mimeType: "image/png" },
+				{ type: "audio", data: "AAAA", mimeType: "audio/wav" },
+				{ type: "resource", resource: { uri: "file:///a.pdf", mimeType: "application/pdf", blob: "AAAA" } },
+				{ type: "resource", resource: { uri: "file:///a.txt", text } },
+				{ type: "resource_link", uri: "file:///b.txt", name: "b" },
+			];
+			const [message] = readConversation([user([answer("a", { content })])]).transcript.messages;
+			const [result] = message?.results ?? [];
+			expect(result?.media.map(({ kind }) => kind)).toEqual(["image", "audio", "document"]);
+			expect(result?.texts).toEqual([{ path: [0, "content", 0, "content", 3, "resource", "text"], text }]);
+			expect(message?.counted.join("")).not.toContain("AAAA");
+			expect(message?.counted.join("")).toContain("file:///b.txt");
+		});
+
+		it("counts media outside of results", () => {
+			const [message] = readConversation([user({ type: "image", data: "AAAA", mimeType: "image/png" })]).transcript
+				.messages;
+			expect(message?.mediaTokens).toBeGreaterThan(200);
+		});
+
+		it("does not match messages of other formats", () => {
+			const own = user({ type: "text", text: "x" });
+			expect(fitOf(own)).toBe("certain");
+			for (const content of [
+				"x",
+				null,
+				undefined,
+				["x"],
+				[{ type: "thinking" }],
+				[{ type: "tool_result", tool_use_id: "a" }],
+				[{ type: "image", source: { type: "base64" } }],
+				{ text: "x" },
+			]) {
+				expect(mcpSampling.probe(locateMessages([own, user(content)]))).toMatchObject({ fit: "none", message: 1 });
+			}
+		});
 	});
 });

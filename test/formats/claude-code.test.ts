@@ -2,11 +2,14 @@ import { describe, expect, it } from "vitest";
 import { valueAt } from "../../src/engine/conversation/paths.ts";
 import { pairResults } from "../../src/engine/conversation/turns.ts";
 import { claudeCode } from "../../src/formats/claude-code.ts";
-import { locateMessages } from "../../src/formats/detect.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { guard, mask } from "../../src/library.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
+import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
+import { thereAndBack } from "../support/there-and-back.ts";
 import { sentIn } from "../support/transcripts.ts";
 
 type Record_ = Readonly<Record<string, unknown>>;
@@ -432,5 +435,258 @@ describe("Claude Code sessions", () => {
 		["nothing", []],
 	])("does not match %s", (_, records) => {
 		expect(claudeCode.probe(locateMessages(records)).fit).toBe("none");
+	});
+});
+
+describe("attachments", () => {
+	type Json = Readonly<Record<string, unknown>>;
+	const record = (uuid: string, parentUuid: string | null, more: Json): Json => ({
+		parentUuid,
+		isSidechain: false,
+		sessionId: "s1",
+		uuid,
+		...more,
+	});
+	const attached = (uuid: string, parent: string | null, attachment: Json, more: Json = {}) =>
+		record(uuid, parent, { type: "attachment", attachment, ...more });
+	const user = (uuid: string, parent: string | null, content: unknown) =>
+		record(uuid, parent, { type: "user", message: { role: "user", content } });
+	const answer = (uuid: string, parent: string, block: Json) =>
+		record(uuid, parent, { type: "assistant", message: { id: uuid, role: "assistant", content: [block] } });
+	const call = (id: string) => ({ type: "tool_use", id, name: "Bash", input: {} });
+	const result = (id: string, content: string) => [{ type: "tool_result", tool_use_id: id, content }];
+
+	const file = { type: "text", file: { filePath: "a.txt", content: outputOf("file"), numLines: 40 } };
+	const session = [
+		attached("h1", null, {
+			type: "hook_success",
+			hookEvent: "SessionStart",
+			content: "Be brief.",
+			stdout: "Be brief.",
+		}),
+		user("u1", "h1", "Go."),
+		attached("f1", "u1", { type: "file", filename: "a.txt", content: file }),
+		answer("a1", "f1", call("t1")),
+		user("r1", "a1", result("t1", outputOf("one"))),
+		attached("e1", "r1", { type: "edited_text_file", filename: "b.txt", snippet: outputOf("edited") }),
+		attached("x1", "e1", { type: "already_read_file", content: file }),
+		answer("a2", "x1", call("t2")),
+		user("r2", "a2", result("t2", "ok")),
+	];
+	const read = (records: readonly Json[]) => readConversation(records).transcript.messages;
+	const textOf = (records: readonly Json[], index: number) => read(records)[index]?.counted.join("\n") ?? "";
+
+	describe("Claude Code: attachments", () => {
+		it("counts the last snapshot of the prompt as system prompt and tools, not as a message", () => {
+			const snapshot = (uuid: string, parent: string, more: Json) =>
+				attached(uuid, parent, { type: "prompt_snapshot", ...more });
+			const tools = [{ name: "Bash", input_schema: {} }];
+			const records = [
+				user("u1", null, "Go."),
+				snapshot("p1", "u1", { systemPrompt: ["Old."] }),
+				answer("a1", "p1", call("t1")),
+				user("r1", "a1", result("t1", "ok")),
+				snapshot("p2", "r1", { systemPrompt: ["Be brief."], tools }),
+			];
+			expect(readConversation(records).transcript.surroundings).toEqual(['["Be brief."]', JSON.stringify(tools)]);
+			expect(textOf(records, 0)).toBe("Go.");
+			expect(read(records)[2]?.paths).toEqual([[3], [4]]);
+		});
+
+		it("are counted with the record that they follow, leading ones with the first record", () => {
+			expect(read(session).map(({ paths }) => paths)).toEqual([[[1], [0], [2]], [[3]], [[4], [5], [6]], [[7]], [[8]]]);
+			expect(textOf(session, 0)).toContain("Go.");
+			expect(textOf(session, 0)).toContain(outputOf("file"));
+			expect(textOf(session, 0).split("Be brief.")).toHaveLength(2);
+			expect(textOf(session, 2)).toContain(outputOf("edited"));
+			expect(textOf(session, 2)).not.toContain(outputOf("file"));
+		});
+
+		it.each([
+			["of a hook without a listener", { type: "hook_success", hookEvent: "PostToolUse", content: outputOf("hook") }],
+			["for the screen", { type: "hook_system_message", content: outputOf("hook") }],
+			["without a type", undefined],
+		])("%s cost nothing", (_, attachment) => {
+			const records = [user("u1", null, "Go."), record("x", "u1", { type: "attachment", attachment })];
+			expect(read(records)[0]).toMatchObject({ counted: ["Go."], mediaTokens: 0 });
+		});
+
+		it("of other agents and abandoned branches are not part of the conversation", () => {
+			const other = attached("s1", "u1", { type: "file", content: file }, { isSidechain: true });
+			const rewound = attached("b1", "u1", { type: "file", content: file });
+			const records = [user("u1", null, "Go."), other, rewound, answer("a1", "u1", call("t1"))];
+			expect(
+				read(records)
+					.flatMap(({ counted }) => counted)
+					.join(""),
+			).not.toContain("file line");
+		});
+
+		it("with images are counted by estimate", () => {
+			const image = { type: "image", file: { base64: pngOf(1_024, 1_024), type: "image/png", originalSize: 9 } };
+			const [message] = read([user("u1", null, "Go."), attached("f", "u1", { type: "file", content: image })]);
+			expect(message?.mediaTokens).toBe(1_399);
+			expect(message?.counted.join("")).not.toContain(image.file.base64);
+		});
+
+		it("are dropped with their record, and later records are linked to the ones before", async () => {
+			const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
+			const total = (await guardConversation({ conversation: session, policy, contextWindow: 1_000_000 })).report
+				.tokens;
+			const outcome = await guardConversation({ conversation: session, policy, contextWindow: total.before - 100 });
+			expect(outcome.report).toMatchObject({ fits: true, dropped_messages: 2 });
+			expect(outcome.conversation).toEqual([...session.slice(0, 3), { ...session[7], parentUuid: "f1" }, session[8]]);
+		});
+	});
+});
+
+describe("stream", () => {
+	const masking = policyOf({ mask: { window_turns: 1 } });
+	const calling = (id: string, more: object = {}) => ({
+		type: "assistant",
+		message: { id: `msg_${id}`, role: "assistant", content: [{ type: "tool_use", id, name: "Read", input: {} }] },
+		...more,
+	});
+	const answering = (id: string, more: object = {}) => ({
+		type: "user",
+		message: { content: [{ type: "tool_result", tool_use_id: id, content: outputOf(id), is_error: false }] },
+		...more,
+	});
+	const stream = [
+		{ type: "system", subtype: "init", session_id: "s", tools: ["Read"] },
+		calling("a"),
+		{ type: "stream_event", event: { type: "content_block_delta", delta: { text: "Le" } }, session_id: "s" },
+		answering("a"),
+		calling("sub", { parent_tool_use_id: "a" }),
+		answering("sub", { parent_tool_use_id: "a" }),
+		calling("b"),
+		answering("b"),
+		{ type: "result", total_cost_usd: 0.1, num_turns: 3, result: "Done." },
+	];
+
+	describe("streams of the Claude Agent SDK", () => {
+		it.each([
+			["an array", JSON.stringify(stream, null, 2)],
+			["JSON Lines", stream.map((record) => JSON.stringify(record)).join("\n")],
+			[
+				"records with ids",
+				JSON.stringify(stream.map((record, index) => ({ ...record, session_id: "s", uuid: `u${index}` }))),
+			],
+		])("masks and restores %s", async (_, text) => {
+			const { outcome, restored } = await thereAndBack(text, masking);
+			expect(outcome.error).toBeUndefined();
+			expect(outcome.report).toMatchObject({ format: "claude-code", masked_tool_results: 1, tool_results: 2 });
+			expect(restored).toBe(text);
+		});
+
+		it("refuses a stream without messages", () => {
+			const settings = stream.filter(({ type }) => type === "system" || type === "result");
+			expect(() => readConversation(settings)).toThrow(expect.objectContaining({ code: "not_a_conversation" }));
+		});
+
+		it("takes the type of a record for a missing role, and skips pieces and other agents", () => {
+			const { format, transcript } = readConversation(stream);
+			expect(format).toBe(claudeCode);
+			expect(transcript.messages.map(({ role }) => role)).toEqual(["assistant", "user", "assistant", "user"]);
+		});
+
+		it("masks every result of a session that is next to the stream of the same run", async () => {
+			const link = (record: object, index: number) => ({
+				...record,
+				sessionId: "s",
+				uuid: `u${index}`,
+				parentUuid: index === 0 ? null : `u${index - 1}`,
+			});
+			const role = { role: "user" };
+			const answered = (id: string) => ({ ...answering(id), message: { ...answering(id).message, ...role } });
+			const session = [calling("a"), answered("a"), calling("b"), answered("b")].map(link);
+			const conversation = [...session, ...stream];
+			const { conversation: masked, error } = await maskConversation({ conversation, policy: masking });
+			expect(error).toBeUndefined();
+			expect(JSON.stringify(masked)).not.toContain(JSON.stringify(outputOf("a")));
+		});
+
+		describe("a session and the stream of the same run in one file", () => {
+			const uuidOf = (record: object) => `u-${JSON.stringify(record).length}-${stream.indexOf(record as never)}`;
+			const spoken = stream.filter((one) => /^(?:user|assistant)$/.test(one.type) && !("parent_tool_use_id" in one));
+			const session = spoken.map((record, index) => ({
+				...record,
+				message: { role: record.type, ...("message" in record ? record.message : {}) },
+				sessionId: "s",
+				uuid: uuidOf(record),
+				parentUuid: index === 0 ? null : uuidOf(spoken[index - 1] as object),
+			}));
+			const streamed = stream.map((record) => ({
+				...record,
+				...("message" in record ? { message: { role: record.type, ...record.message } } : {}),
+				session_id: "s",
+				uuid: uuidOf(record),
+			}));
+			const alternating = streamed.flatMap((record) => {
+				const own = session.find(({ uuid }) => uuid === record.uuid);
+				return own ? [own, record] : [record];
+			});
+
+			it.each([
+				["one after the other", [...session, ...streamed]],
+				["the stream first", [...streamed, ...session]],
+				["in turn", alternating],
+			])("%s: masks each old result in any place, and restores every byte", async (_, records) => {
+				const text = records.map((record) => `${JSON.stringify(record)}\n`).join("");
+				const { outcome, masked, restored } = await thereAndBack(text, masking);
+				expect(outcome.error).toBeUndefined();
+				const places = (of: string, id: string) => of.split(JSON.stringify(outputOf(id))).length - 1;
+				expect([places(text, "a"), places(masked, "a")]).toEqual([2, 0]);
+				expect([places(text, "b"), places(masked, "b")]).toEqual([2, 2]);
+				expect(restored).toBe(text);
+			});
+		});
+	});
+});
+
+describe("unlinked", () => {
+	const record = (index: number, type: string, content: unknown) => ({
+		type,
+		uuid: `u${index}`,
+		parentUuid: null,
+		sessionId: "s",
+		isSidechain: false,
+		message: { role: type, content },
+	});
+	const turn = (index: number) => [
+		record(index, "assistant", [{ type: "tool_use", id: `t${index}`, name: "Read", input: {} }]),
+		record(index + 1, "user", [{ type: "tool_result", tool_use_id: `t${index}`, content: outputOf(`o${index}`) }]),
+	];
+	const session = [record(0, "user", "Go."), ...[1, 3, 5, 7].flatMap(turn), record(9, "user", "Well?")];
+
+	describe("a session of Claude Code without any links", () => {
+		it("is the list of its records", () => {
+			expect(readConversation(session).transcript.messages).toHaveLength(session.length);
+		});
+
+		it("is masked, and stays without links when messages are dropped", async () => {
+			expect((await mask(session, { policy: { mask: { window_turns: 1 } } })).report.masked_tool_results).toBe(3);
+			const policy = { guard: { ladder: ["drop" as const], reserve_tokens: 0 } };
+			const { conversation, error } = await guard(session, { contextWindow: 900, policy });
+			expect(error).toBeUndefined();
+			const records = conversation as typeof session;
+			expect(records.length).toBeLessThan(session.length);
+			expect(records.every(({ parentUuid }) => parentUuid === null)).toBe(true);
+			expect(readConversation(records).transcript.messages).toHaveLength(records.length);
+		});
+
+		it("is still two branches if a prompt was only edited before the first answer", () => {
+			const edited = [record(0, "user", "Go."), record(1, "user", "Go on.")];
+			expect(readConversation(edited).transcript.messages).toHaveLength(1);
+		});
+	});
+
+	describe("a hook whose progress comes late", () => {
+		it("does not hide the turns between its call and its progress", () => {
+			const linked = session.map((one, index) => ({ ...one, parentUuid: session[index - 1]?.uuid ?? null }));
+			const late = { type: "progress", uuid: "p1", parentUuid: "u1", sessionId: "s", data: { type: "hook_progress" } };
+			const records = [...linked, late, { ...record(11, "user", "And now?"), parentUuid: "p1" }];
+			expect(readConversation(records).transcript.messages).toHaveLength(linked.length + 1);
+		});
 	});
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { groupMessages, pairResults } from "../../src/engine/conversation/turns.ts";
-import { readConversation } from "../../src/formats/detect.ts";
-import { openaiChat } from "../../src/formats/openai-chat.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { kimiContext, openaiChat } from "../../src/formats/openai-chat.ts";
+import { guard, mask } from "../../src/library.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { pdfOf, pngOf, wavOf } from "../support/media-samples.ts";
@@ -233,5 +234,298 @@ describe("messages of AG-UI", () => {
 			role: "assistant",
 			thinking: [{ path: [1], text: "Hm.", bound: true }],
 		});
+	});
+});
+
+const turn = (text: string, name = "ls") => [
+	{ role: "assistant", content: null, function_call: { name, arguments: "{}" } },
+	{ role: "function", name, content: text },
+];
+const messages = [
+	{ role: "user", content: "Go." },
+	...["a", "b", "c"].flatMap((text) => turn(outputOf(text))),
+	...turn(outputOf("d"), "read"),
+];
+
+describe("answers with `role: function`", () => {
+	it("are masked, and named by their function", async () => {
+		const { conversation, report } = await mask(messages, { policy: { locale: "en", mask: { window_turns: 1 } } });
+		expect([report.tool_turns, report.masked_tool_results]).toEqual([4, 3]);
+		expect(JSON.stringify(conversation)).toContain("tool=ls");
+	});
+
+	it("are dropped with their calls", async () => {
+		const policy = { guard: { ladder: ["drop" as const], reserve_tokens: 0 } };
+		const { conversation, error } = await guard(messages, { contextWindow: 700, policy });
+		expect(error).toBeUndefined();
+		const left = conversation as typeof messages;
+		expect(left.length).toBeLessThan(messages.length);
+		expect(left.filter(({ role }) => role === "function")).toHaveLength(
+			left.filter(({ role }) => role === "assistant").length,
+		);
+	});
+});
+
+describe("kimi context", () => {
+	const checkpoint = (id: number) => ({ role: "_checkpoint", id });
+	const usage = (count: number) => ({ role: "_usage", token_count: count });
+	const prompt = { role: "_system_prompt", content: "You are Kimi." };
+	const call = (id: string, ...content: readonly unknown[]) => ({
+		role: "assistant",
+		content,
+		tool_calls: [{ type: "function", id, function: { name: "Shell", arguments: '{"command":"ls"}' } }],
+	});
+	const result = (id: string, ...texts: readonly string[]) => ({
+		role: "tool",
+		content: texts.map((text) => ({ type: "text", text })),
+		tool_call_id: id,
+	});
+	const turn = (id: string) => [
+		checkpoint(1),
+		call(id),
+		usage(100),
+		result(id, "<system>Command executed successfully.</system>", outputOf(id)),
+	];
+	const session = [prompt, checkpoint(0), { role: "user", content: "Go." }, ...turn("Shell:0"), ...turn("Shell:1")];
+	const read = (...records: readonly unknown[]) => readConversation(records).transcript;
+
+	describe("Kimi CLI context", () => {
+		it("is recognised by its own records, which are not messages", () => {
+			const { format, transcript } = readConversation(session);
+			expect(format).toBe(kimiContext);
+			expect(transcript.messages.map(({ role }) => role)).toEqual([
+				"system",
+				"user",
+				"assistant",
+				"tool",
+				"assistant",
+				"tool",
+			]);
+			expect(transcript.messages.map(({ paths }) => paths)).toEqual([[[0]], [[2]], [[4]], [[6]], [[8]], [[10]]]);
+			expect(JSON.stringify(transcript.messages.map(({ counted }) => counted))).not.toContain("token_count");
+		});
+
+		it("without such a record the messages are read as Chat Completions", () => {
+			const messages = [call("a"), result("a", "x")];
+			expect(readConversation(messages).format).toBe(openaiChat);
+			expect(kimiContext.probe(locateMessages(messages))).toMatchObject({ fit: "none", message: 0 });
+		});
+
+		it("with such a record they match no other format", () => {
+			for (const record of [checkpoint(0), usage(1)]) {
+				const located = locateMessages([call("a"), record]);
+				expect(openaiChat.probe(located)).toMatchObject({ fit: "none", message: 1 });
+				expect(kimiContext.probe(located)).toEqual({ fit: "certain" });
+			}
+		});
+
+		it.each([
+			[{ role: "_checkpoint", id: "0" }],
+			[{ role: "_checkpoint", id: 0, content: "x" }],
+			[{ role: "_usage" }],
+			[{ role: "_system_prompt", content: null }],
+			[{ role: "constructor", content: "x" }],
+		])("%j does not match", (record) => {
+			expect(kimiContext.probe(locateMessages([{ role: "user", content: "Hi" }, record])).fit).toBe("none");
+		});
+
+		it.each([[[1]], [[{}]], [[{ role: 7 }]], [[{ role: "user", content: {} }]]])("does not match %j", (records) => {
+			expect(kimiContext.probe(locateMessages([checkpoint(0), ...records]))).toMatchObject({ fit: "none", message: 1 });
+			expect(kimiContext.probe(locateMessages([])).fit).toBe("none");
+		});
+
+		it("masks a result of several texts as one; its records keep their places", async () => {
+			const policy = policyOf({ mask: { window_turns: 1 } });
+			const { conversation, edits } = await maskConversation({ conversation: session, policy });
+			expect(edits.map(({ path }) => path)).toEqual(["/6/content"]);
+			const after = conversation as unknown[];
+			expect(after[6]).toMatchObject({ content: [{ type: "text", text: expect.stringMatching(/^\[Observation/) }] });
+			expect(after.toSpliced(6, 1)).toEqual(session.toSpliced(6, 1));
+		});
+
+		it("dropping removes the messages and keeps the records between them", async () => {
+			const policy = policyOf({ preset: "context-guard", guard: { reserve_tokens: 0 } });
+			const outcome = await guardConversation({ conversation: session, policy, contextWindow: 50 });
+			expect(outcome.error).toBeUndefined();
+			const stay = [0, 1, 3, 5, 7, 8, 9, 10];
+			expect(outcome.conversation).toEqual(stay.map((index) => session[index]));
+		});
+
+		it.each([
+			[{ type: "think", think: "Hm." }, false],
+			[{ type: "think", think: "Hm.", encrypted: null }, false],
+			[{ type: "think", think: "Hm.", encrypted: "ZW5j" }, true],
+		])("%j is reasoning", (part, bound) => {
+			const [message] = read(checkpoint(0), call("a", { type: "text", text: "Look." }, part)).messages;
+			expect(message?.thinking).toEqual([{ path: [1, "content", 1], text: "Hm.", bound }]);
+			expect(message?.counted).toEqual(["Shell", '{"command":"ls"}', "Look.", "Hm."]);
+		});
+
+		it.each(["image", "audio", "video"])("counts %s parts by estimate, not by their data", (kind) => {
+			const part = { type: `${kind}_url`, [`${kind}_url`]: { url: `data:${kind}/x;base64,${"A".repeat(400)}` } };
+			const [message] = read(checkpoint(0), { role: "tool", tool_call_id: "a", content: [part] }).messages;
+			expect(message?.mediaTokens).toBeGreaterThan(0);
+			expect(message?.counted).toEqual([]);
+			expect(message?.results[0]?.media).toMatchObject([
+				{ kind, mediaType: `${kind}/x`, bytes: 300, path: [1, "content", 0] },
+			]);
+		});
+	});
+});
+
+const policy = policyOf({ locale: "en", mask: { window_turns: 1 } });
+
+const user = { role: "user", content: "What is in the folder?" };
+const call = (name: string) => ({ function: { name, arguments: { path: "." } } });
+const calls = (...all: unknown[]) => ({ role: "assistant", content: "", tool_calls: all });
+const answer = (name: string, content: unknown) => ({ role: "tool", tool_name: name, content });
+const formatOf = (...messages: unknown[]) => readConversation(messages).format.name;
+const pairs = (...messages: unknown[]) =>
+	pairResults(readConversation(messages).transcript).map(({ result, call, caller }) => [
+		result.texts[0]?.text,
+		caller,
+		call?.id,
+	]);
+
+describe("Ollama: pairing", () => {
+	it("pairs without ids, by name and order within the turn", () => {
+		const messages = [
+			user,
+			calls(call("ls"), call("cat"), call("ls")),
+			answer("ls", "1"),
+			answer("cat", "2"),
+			answer("ls", "3"),
+			calls(call("ls")),
+			answer("ls", "4"),
+		];
+		expect(pairs(...messages)).toEqual([
+			["1", 1, "ls#1"],
+			["2", 1, "cat#1"],
+			["3", 1, "ls#2"],
+			["4", 5, "ls#1"],
+		]);
+	});
+
+	it("pairs without names, as on old servers, by order only", () => {
+		const nameless = (content: string) => ({ role: "tool", content });
+		expect(pairs(calls(call("ls"), call("cat")), nameless("1"), nameless("2"), nameless("3"))).toEqual([
+			["1", 0, "ls#1"],
+			["2", 0, "cat#1"],
+			["3", undefined, undefined],
+		]);
+	});
+
+	it("pairs by the tool's `name` of older programs, across a user message", () => {
+		const named = (name: string, content: string) => ({ role: "tool", name, content });
+		expect(pairs(calls(call("ls"), call("cat")), named("cat", "1"), user, named("ls", "2"))).toEqual([
+			["1", 0, "cat#1"],
+			["2", 0, "ls#1"],
+		]);
+	});
+
+	it("pairs by the ids of newer servers, and by position when only the tool is named", () => {
+		const [one, two] = ["a", "b"].map((id, index) => ({
+			id: `call_${id}`,
+			function: { index, name: "ls", arguments: { path: id } },
+		}));
+		const named = { role: "tool", tool_call_id: "call_b", tool_name: "ls", content: "B" };
+		expect(pairs(calls(one, two), named, answer("ls", "A"))).toEqual([
+			["B", 0, "call_b"],
+			["A", 0, "call_a"],
+		]);
+	});
+
+	it("an answer of a tool that was not called is an orphan", () => {
+		expect(pairs(calls(call("ls")), answer("cat", "1"))).toEqual([["1", undefined, undefined]]);
+	});
+});
+
+describe("Ollama: detection", () => {
+	const chatCall = (args: unknown, rest = {}) => ({
+		id: "c",
+		type: "function",
+		function: { name: "ls", arguments: args, ...rest },
+	});
+	const chatAnswer = { role: "tool", tool_call_id: "c", content: "x" };
+	it.each<[string, string, unknown[]]>([
+		["ollama", "a call without an id", [user, calls(call("ls"))]],
+		["ollama", "a call with its number", [user, calls(chatCall({}, { index: 0 })), chatAnswer]],
+		["ollama", "a result with the tool's name alone", [user, calls(chatCall({})), answer("ls", "x")]],
+		["ollama", "images next to the content, before any call", [{ ...user, images: ["iVBORw0KGgo="] }]],
+		["openai-chat", "images that a gateway hands through", [{ ...user, images: [{ type: "image_url" }] }]],
+		["openai-chat", "no images", [{ ...user, images: [] }]],
+		[
+			"openai-chat",
+			"images of a program's own, arguments as a string",
+			[{ ...user, images: ["iVBORw0KGgo="] }, calls(chatCall("{}"))],
+		],
+		["openai-chat", "texts alone", [user, { role: "assistant", content: "Nothing." }]],
+		["openai-chat", "arguments as an object, with ids", [user, calls(chatCall({})), chatAnswer]],
+		["openai-chat", "arguments as a string", [user, calls(chatCall("{}")), { ...chatAnswer, tool_name: "ls" }]],
+		[
+			"openai-chat",
+			"a call without an id, arguments as a string",
+			[user, calls({ function: { name: "ls", arguments: "{}" } })],
+		],
+		[
+			"openai-chat",
+			"content parts",
+			[
+				{ role: "user", content: [{ type: "text", text: "a" }] },
+				{ ...chatAnswer, tool_name: "ls" },
+			],
+		],
+	])("%s: %s", (name, _, messages) => {
+		expect(formatOf(...messages)).toBe(name);
+	});
+});
+
+describe("Ollama: masking and guarding", () => {
+	const turn = (name: string) => [calls(call(name)), answer(name, outputOf(name))];
+	const body = (...messages: unknown[]) => ({
+		model: "qwen3",
+		options: { num_ctx: 32_768 },
+		messages: [user, ...messages],
+	});
+
+	it("a placeholder names the tool and its call by number", async () => {
+		const { conversation, report } = await maskConversation({
+			conversation: body(...turn("ls"), ...turn("cat")),
+			policy,
+		});
+		expect(report).toMatchObject({ format: "ollama", tool_turns: 2, masked_tool_results: 1 });
+		expect((conversation as ReturnType<typeof body>).messages[2]).toEqual(
+			answer("ls", expect.stringMatching(/tool_call_id=ls#1, tool=ls,/)),
+		);
+	});
+
+	it("calls and results are dropped together", async () => {
+		const outcome = await guardConversation({
+			conversation: body(...turn("ls"), ...turn("cat"), ...turn("grep")),
+			policy: policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } }),
+			contextWindow: 900,
+		});
+		const { messages } = outcome.conversation as { messages: { role: string }[] };
+		expect(outcome.report.fits).toBe(true);
+		expect(outcome.report.dropped_messages).toBeGreaterThanOrEqual(2);
+		expect(messages.filter(({ role }) => role === "assistant").length).toBe(
+			messages.filter(({ role }) => role === "tool").length,
+		);
+	});
+
+	it("images and thinking are counted", async () => {
+		const count = async (message: object) => {
+			const { report } = await maskConversation({
+				conversation: [user, ...turn("ls"), { role: "user", content: "", ...message }],
+				policy,
+			});
+			return report.tokens.before;
+		};
+		const plain = await count({});
+		const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+		expect(await count({ images: [png, png] })).toBeGreaterThan(plain + 100);
+		const alone = await maskConversation({ conversation: [{ ...user, images: [png, png] }], policy });
+		expect(alone.report.tokens.before).toBeGreaterThan(100);
+		expect(await count({ role: "assistant", thinking: "One two three four." })).toBeGreaterThanOrEqual(plain + 5);
 	});
 });

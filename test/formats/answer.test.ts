@@ -1,7 +1,12 @@
+import Anthropic from "@anthropic-ai/sdk";
 import { fc } from "@fast-check/vitest";
+import { generateText, jsonSchema, tool } from "ai";
+import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
+import type { CallUsage } from "../../src/engine/conversation/transcript.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { readLastResponse } from "../../src/formats/detect.ts";
+import { anthropicUsage, cacheApartUsage, cacheIncludedUsage } from "../../src/formats/answer.ts";
+import { readConversation, readLastResponse } from "../../src/formats/detect.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import type { AnswerPart } from "./last-response/answer.ts";
 import { answerRows } from "./last-response/answer-rows.ts";
@@ -476,5 +481,243 @@ describe("calls of the provider's own tools", () => {
 		expect(usable({ ...filtered, output: [written, custom] })).toEqual([true, true]);
 		const incomplete = [written, custom].map((item) => ({ ...item, status: "incomplete" }));
 		expect(usable({ ...filtered, output: incomplete })).toEqual([false, false]);
+	});
+});
+
+const usagesOf = (records: readonly unknown[]): CallUsage[] =>
+	readConversation(records).transcript.messages.flatMap(({ usage }) => usage ?? []);
+
+describe("the usage of Anthropic's API", () => {
+	const usage = { input_tokens: 3, cache_read_input_tokens: 900, cache_creation_input_tokens: 100 };
+
+	it("adds up the API's separate counts", () => {
+		expect(anthropicUsage({ usage, model: "some-model" })).toEqual({
+			inputTokens: 1_003,
+			cachedTokens: 900,
+			model: "some-model",
+		});
+	});
+
+	it.each([
+		[0, 100, 3_600],
+		[100, 0, 300],
+		[60, 40, 300],
+		[0, 0, undefined],
+	])("%i tokens for five minutes and %i for an hour are kept for %s seconds", (minutes, hour, seconds) => {
+		const cache_creation = { ephemeral_5m_input_tokens: minutes, ephemeral_1h_input_tokens: hour };
+		expect(anthropicUsage({ usage: { ...usage, cache_creation } })?.cacheSeconds).toBe(seconds);
+	});
+
+	it("is absent for an answer that no model gave, and for a call without input", () => {
+		expect(anthropicUsage({ usage, model: "<synthetic>" })).toBeUndefined();
+		expect(anthropicUsage({ usage: { input_tokens: 0 } })).toBeUndefined();
+		expect(anthropicUsage({})).toBeUndefined();
+	});
+});
+
+describe("other usages", () => {
+	it("ignore values that are not numbers of tokens", () => {
+		expect(cacheApartUsage({ input: "5", cacheRead: null, cacheWrite: -1, model: 7 })).toBeUndefined();
+		expect(cacheApartUsage({ input: 5, cacheRead: -1, cacheWrite: Number.NaN, model: 7 })).toEqual({
+			inputTokens: 5,
+			cachedTokens: 0,
+		});
+	});
+
+	it("of Chat Completions are read only with their cached tokens", () => {
+		const usage = { prompt_tokens: 50, prompt_tokens_details: { cached_tokens: 40 } };
+		const usageIn = (extra: object) => {
+			const document = [
+				{ role: "assistant", content: "a", extra },
+				{ role: "user", content: "b" },
+			];
+			return readConversation(document).transcript.messages[0]?.usage;
+		};
+		expect(usageIn({ response: { usage } })).toEqual({ inputTokens: 50, cachedTokens: 40 });
+		expect(usageIn({ response: { usage: { prompt_tokens: 50 } } })).toBeUndefined();
+	});
+
+	it("of Cline are read from its messages", () => {
+		const answer = { role: "assistant", content: [{ type: "text", text: "a" }], ts: 1, modelInfo: { id: "m" } };
+		const messages = [
+			{ role: "user", content: "q" },
+			{ ...answer, metrics: { inputTokens: 90, cacheReadTokens: 60 } },
+		];
+		expect(usagesOf(messages)).toEqual([{ inputTokens: 90, cachedTokens: 60, model: "m" }]);
+	});
+
+	it("never have more cached tokens than tokens", () => {
+		expect(cacheIncludedUsage({ input: 5, cached: 9, model: undefined })).toEqual({ inputTokens: 5, cachedTokens: 5 });
+	});
+});
+
+describe("the usage in a session", () => {
+	it("of Claude Code comes from the last record of an answer", () => {
+		const answer = (uuid: string, parentUuid: string | null, read: number) => ({
+			type: "assistant",
+			uuid,
+			parentUuid,
+			sessionId: "s",
+			message: {
+				id: "msg_1",
+				role: "assistant",
+				model: "m",
+				content: [{ type: "text", text: uuid }],
+				usage: { input_tokens: 1, cache_read_input_tokens: read, cache_creation_input_tokens: 0 },
+			},
+		});
+		expect(usagesOf([answer("a", null, 0), answer("b", "a", 9)])).toEqual([
+			{ inputTokens: 10, cachedTokens: 9, model: "m" },
+		]);
+	});
+
+	it("of Codex comes from the event after the answer, with the model of the turn", () => {
+		const line = (type: string, payload: object) => ({ timestamp: "2026-01-01T00:00:00.000Z", type, payload });
+		const count = (input: number, cached: number, total: number) =>
+			line("event_msg", {
+				type: "token_count",
+				info: {
+					last_token_usage: { input_tokens: input, cached_input_tokens: cached },
+					total_token_usage: { total_tokens: total },
+				},
+			});
+		const call = (id: string) =>
+			line("response_item", { type: "function_call", name: "shell", arguments: "{}", call_id: id });
+		const output = (id: string) => line("response_item", { type: "function_call_output", call_id: id, output: "ok" });
+		const records = [
+			line("session_meta", { id: "s", cwd: "/" }),
+			line("turn_context", { model: "gpt-x" }),
+			call("a"),
+			output("a"),
+			count(100, 0, 100),
+			call("b"),
+			// The event of the first call again.
+			count(100, 0, 100),
+			output("b"),
+			count(200, 90, 300),
+		];
+		expect(usagesOf(records)).toEqual([
+			{ inputTokens: 100, cachedTokens: 0, model: "gpt-x" },
+			{ inputTokens: 200, cachedTokens: 90, model: "gpt-x" },
+		]);
+	});
+
+	it("of pi and opencode leaves the cache out of the input", () => {
+		const message = { role: "assistant", content: [], model: "m", usage: { input: 3, cacheRead: 5, cacheWrite: 2 } };
+		expect(
+			usagesOf([
+				{ type: "session", id: "s" },
+				{ type: "message", id: "a", parentId: null, message },
+			]),
+		).toEqual([{ inputTokens: 10, cachedTokens: 5, model: "m" }]);
+		const tool = {
+			type: "tool",
+			callID: "c",
+			tool: "bash",
+			state: { status: "completed", output: "ok", time: { start: 5e12, end: 6e12 } },
+		};
+		const steps = [
+			{ type: "step-start" },
+			tool,
+			{ type: "step-finish", tokens: { input: 3, cache: { read: 5, write: 0 } } },
+			{ type: "step-start" },
+			{ type: "text", text: "Done." },
+			{ type: "step-finish", tokens: { input: 4, cache: { read: 8, write: 0 } } },
+		];
+		const session = [{ info: { id: "m1", role: "assistant", modelID: "m", time: { created: 4e12 } }, parts: steps }];
+		expect(usagesOf(session)).toEqual([
+			{ inputTokens: 8, cachedTokens: 5, model: "m" },
+			{ inputTokens: 12, cachedTokens: 8, model: "m" },
+		]);
+		const { messages } = readConversation(session).transcript;
+		expect(messages.map(({ time, endTime }) => [time, endTime])).toEqual([
+			[4e12, 6e12],
+			[undefined, undefined],
+		]);
+	});
+});
+
+const encoder = new TextEncoder();
+
+/** What Anthropic's SDK puts together from a stream whose last call was cut. */
+async function streamedByAnthropic() {
+	const usage = { input_tokens: 9, output_tokens: 9 };
+	const use = { type: "tool_use", id: "a", name: "ls", input: {} };
+	const pieces = ['{"path":"src","dep', 'th":'];
+	const message = { id: "m", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage };
+	const events = [
+		{ type: "message_start", message },
+		{ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+		{ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "I look." } },
+		{ type: "content_block_stop", index: 0 },
+		{ type: "content_block_start", index: 1, content_block: use },
+		...pieces.map((partial_json) => ({
+			type: "content_block_delta",
+			index: 1,
+			delta: { type: "input_json_delta", partial_json },
+		})),
+		{ type: "content_block_stop", index: 1 },
+		{ type: "message_delta", delta: { stop_reason: "max_tokens", stop_sequence: null }, usage },
+		{ type: "message_stop" },
+	];
+	const body = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+	const client = new Anthropic({
+		apiKey: "none",
+		baseURL: "http://localhost",
+		fetch: async () => new Response(encoder.encode(body), { headers: { "content-type": "text/event-stream" } }),
+	});
+	const stream = client.messages.stream({ model: "m", max_tokens: 9, messages: [{ role: "user", content: "Go." }] });
+	return stream.finalMessage();
+}
+
+/** What the AI SDK makes of a model's answer. */
+function generatedBy(input: string, unified: "length" | "tool-calls") {
+	const none = undefined;
+	const model = new MockLanguageModelV3({
+		doGenerate: async () => ({
+			content: [
+				{ type: "reasoning", text: "Let me see." },
+				{ type: "text", text: "I look." },
+				{ type: "tool-call", toolCallId: "a", toolName: "ls", input },
+			],
+			finishReason: { unified, raw: none },
+			usage: {
+				inputTokens: { total: 9, noCache: none, cacheRead: none, cacheWrite: none },
+				outputTokens: { total: 9, text: none, reasoning: none },
+			},
+			warnings: [],
+		}),
+	});
+	const inputSchema = jsonSchema<{ path?: string }>({ type: "object", properties: { path: { type: "string" } } });
+	return generateText({ model, prompt: "Go.", tools: { ls: tool({ inputSchema }) } });
+}
+
+describe("answers of SDKs", () => {
+	it("reads an Anthropic stream with a truncated input that is an object", async () => {
+		const message = await streamedByAnthropic();
+		expect(message.content[1]).toMatchObject({ type: "tool_use", input: { path: "src" } });
+		expect(readLastResponse(message)).toEqual({
+			finishReason: "length",
+			text: "I look.",
+			calls: [{ id: "a", name: "ls", isUsable: false }],
+		});
+	});
+
+	it.each(['{"path":"sr', "{}", '{"path":"src"}'])("reads the Vercel AI SDK: %s, truncated", async (input) => {
+		const result = await generatedBy(input, "length");
+		for (const given of [result, JSON.parse(JSON.stringify(result)), result.steps[0]]) {
+			expect(readLastResponse(given)).toEqual({
+				finishReason: "length",
+				text: "I look.",
+				calls: [{ id: "a", name: "ls", isUsable: false }],
+			});
+		}
+	});
+
+	it("reads the Vercel AI SDK, complete", async () => {
+		const result = await generatedBy("{}", "tool-calls");
+		for (const given of [result, JSON.parse(JSON.stringify(result)), result.steps[0]]) {
+			expect(readLastResponse(given)).toMatchObject({ finishReason: "tool_calls", calls: [{ isUsable: true }] });
+		}
 	});
 });
