@@ -6,9 +6,10 @@ import { aboveZero, addArchiving, repeatable } from "./usage.ts";
 export function addGatewayCommand(program: Command): void {
 	const description = "Run between a host and another MCP server, and shorten its large results.";
 	// Options behind the command are its own.
-	addArchiving(program.enablePositionalOptions(), "gateway <server> [parameters...]", description)
-		.usage("[options] ([--] <command> [parameters...] | <url>)")
+	addArchiving(program.enablePositionalOptions(), "gateway [server] [parameters...]", description)
+		.usage("[options] ([--] <command> [parameters...] | <url> | --config <file>)")
 		.passThroughOptions()
+		.option("--config <file>", "a host's file of MCP servers: all of them behind one gateway")
 		.option("--name <entry>", "a name of the server's entry in the host; its originals are kept under it")
 		.option(
 			"--max-tokens <count>",
@@ -34,7 +35,7 @@ export function addGatewayCommand(program: Command): void {
 		)
 		.option("--no-recall", "add no tool; notices name the command palimpsest recall")
 		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
-		.action(async (server: string, parameters: string[], options) =>
+		.action(async (server: string | undefined, parameters: string[], options) =>
 			(await import("./gateway.ts")).gateway(server, parameters, options),
 		);
 }

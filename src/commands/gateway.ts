@@ -19,6 +19,8 @@ import { exitCodeOfEnd, passSignals, startOf } from "./processes.ts";
 import { listOfNames, refuseUsage } from "./usage.ts";
 
 interface GatewayCommandOptions extends ArchiveCommandOptions {
+	/** A host's file of servers, all of which run behind one gateway. */
+	readonly config?: string;
 	/** Of the server's entry in the host's configuration. */
 	readonly name?: string;
 	readonly maxTokens?: number;
@@ -33,12 +35,18 @@ interface GatewayCommandOptions extends ArchiveCommandOptions {
 	readonly log?: LogKind;
 }
 
-/** `palimpsest gateway -- COMMAND ARGS…` or `palimpsest gateway URL`: runs until the server or the host ends. */
+/**
+ * `palimpsest gateway -- COMMAND ARGS…`, `palimpsest gateway URL` or `palimpsest gateway --config FILE`: runs until the server
+ * or the host ends.
+ */
 export async function gateway(
-	server: string,
+	server: string | undefined,
 	parameters: readonly string[],
 	options: GatewayCommandOptions,
 ): Promise<void> {
+	if ((server === undefined) === (options.config === undefined))
+		refuseUsage("expected the command of a server, its URL, or --config with a file of servers");
+	if (server === undefined) return gatewayOfMany(options);
 	const shared = await gatewayOptions(options, [server, ...parameters]);
 	const url = parameters.length === 0 && /^https?:\/\//i.test(server) ? addressOf(server) : undefined;
 	if (url === undefined && options.header) refuseUsage("expected --header with the URL of a server");
@@ -51,6 +59,29 @@ export async function gateway(
 	} else process.exitCode = await serveCommand(server, parameters, { streams, shared });
 	shared.archive?.end();
 	process.stdin.destroy();
+}
+
+async function gatewayOfMany(options: GatewayCommandOptions): Promise<void> {
+	if (options.header) refuseUsage("expected --header with the URL of a server");
+	const file = path.resolve(options.config ?? "");
+	const { configuredServers, nameOfFile } = await import("./gateway-config.ts");
+	const entries = await configuredServers(file, process.env);
+	const { ownerNamed, ...shared } = await gatewayOptions({ ...options, name: nameOfFile(file) }, []);
+	const owners = new Map(entries.map(({ name }) => [name, ownerNamed(`${name}@${nameOfFile(file)}`)]));
+	const leaving = new AbortController();
+	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => leaving.abort());
+	const { serveMany } = await import("../mcp/gateway/serve-many.ts");
+	const streams = { input: process.stdin, output: process.stdout };
+	await serveMany(entries, streams, { ...shared, owners, signal: leaving.signal, spawned });
+	shared.archive?.end();
+	process.stdin.destroy();
+}
+
+/** On Windows, npx and its like are scripts, which only a shell can run. */
+function spawned(command: readonly string[]) {
+	const shell = process.platform === "win32";
+	const [program = "", ...words] = shell ? command.map(windowsWord) : command;
+	return { program, words, shell };
 }
 
 function addressOf(text: string): URL {
@@ -66,9 +97,7 @@ async function serveCommand(
 	parameters: readonly string[],
 	{ streams, shared }: { readonly streams: HostStreams; readonly shared: Awaited<ReturnType<typeof gatewayOptions>> },
 ): Promise<number> {
-	// There, npx and its like are scripts, which only a shell can run.
-	const shell = process.platform === "win32";
-	const [program = "", ...words] = shell ? [command, ...parameters].map(windowsWord) : [command, ...parameters];
+	const { program, words, shell } = spawned([command, ...parameters]);
 	const child = spawn(program, words, { stdio: ["pipe", "pipe", "inherit"], windowsHide: true, shell });
 	const keepSignals = passSignals(child);
 	try {
@@ -120,14 +149,14 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 	const ignored = ignoredWarning(config);
 	if (ignored !== undefined) log({ level: "warning", message: ignored, data: { event: "policy_ignored" } });
 	const figures = openFigures({ keep: policy.figures, projectFolder: process.cwd() });
-	const owner = ownerOf({
-		...{ entry: options.name, words: server, folder: process.cwd(), environment: process.env },
-		key: await userKey(settingsFolder()).catch((error: NodeJS.ErrnoException) => {
-			const message = "The key of this user cannot be kept: only this run can read its originals by the added tool";
-			log({ level: "warning", message, data: { event: "no_user_key", error: error.code ?? error.name } });
-			return randomBytes(32);
-		}),
+	const key = await userKey(settingsFolder()).catch((error: NodeJS.ErrnoException) => {
+		const message = "The key of this user cannot be kept: only this run can read its originals by the added tool";
+		log({ level: "warning", message, data: { event: "no_user_key", error: error.code ?? error.name } });
+		return randomBytes(32);
 	});
+	const ownerNamed = (entry: string | undefined) =>
+		ownerOf({ entry, words: server, folder: process.cwd(), environment: process.env, key });
+	const owner = ownerNamed(options.name);
 	const showsCalls = kind === "json" || (kind === "text" && logLevels.indexOf("info") >= logLevels.indexOf(level()));
 	return {
 		policy,
@@ -138,6 +167,7 @@ async function gatewayOptions(options: GatewayCommandOptions, server: readonly s
 			policy: () => policy,
 		}),
 		owner,
+		ownerNamed,
 		deferral: await toolUse(options, { owner, isRemembered: policy.figures !== "none" }),
 		defers: options.defer !== undefined,
 		choice: { only: listOfNames(only), except: listOfNames(except), describeMax },

@@ -94,7 +94,10 @@ const response = new RegExp(String.raw`^\s*\{\s*(?:(?:${word}|${id})\s*,\s*)*"(?
 
 /** Clients write the id before or after the large part. `undefined` for a response, which needs no answer. */
 export function findRequestId({ head, tail }: Pick<OversizedLine, "head" | "tail">): RequestId | undefined {
-	if (response.test(head)) return undefined;
+	return response.test(head) ? undefined : findId({ head, tail });
+}
+
+export function findId({ head, tail }: Pick<OversizedLine, "head" | "tail">): RequestId | undefined {
 	const found = (idAtStart.exec(head) ?? idAtEnd.exec(tail))?.[1];
 	return found === undefined ? undefined : (JSON.parse(found) as RequestId);
 }

@@ -69,14 +69,14 @@ export async function serveRemote(
 interface SenderParts {
 	readonly url: URL;
 	readonly link: HttpLink;
-	readonly gateway: Gateway;
+	readonly gateway: Pick<Gateway, "isOpen" | "refuse" | "toolNamed">;
 	readonly log: Log;
 	/** Ends everything. */
 	readonly gone: AbortController;
 	readonly onMessage: (message: Buffer) => void;
 }
 
-function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts) {
+export function createSender({ url, link, gateway, log, gone, onMessage }: SenderParts) {
 	/** The place for messages, of HTTP with SSE. */
 	let olderPath: string | undefined;
 	let isAnswered = false;
