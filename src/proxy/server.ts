@@ -12,7 +12,7 @@ import type { Archive } from "../storage/archive/archive.ts";
 import type { Figures } from "../storage/figures/store.ts";
 import { createAccounts } from "./accounts.ts";
 import { createCachingRecord } from "./billing/observed-caching.ts";
-import { exchangeEdited, pass, type Serving } from "./exchange.ts";
+import { exchangeEdited, pass } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
 import { createKeepWarm, type Later } from "./keep-warm.ts";
@@ -25,6 +25,7 @@ import { refuse } from "./refusal.ts";
 import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 import { inTime } from "./sending/archiving.ts";
 import { type Editing, type Fault, type HeldLimits, openEditing } from "./sending/editing.ts";
+import type { Serving } from "./serving.ts";
 import type { ProxyTotals } from "./totals.ts";
 
 interface ProxyOptions {

@@ -1,0 +1,41 @@
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Log } from "../log.ts";
+import type { Hold } from "../operations/http/body.ts";
+import type { Accounts } from "./accounts.ts";
+import type { CachingRecord } from "./billing/observed-caching.ts";
+import type { Asked, Upstream } from "./forward.ts";
+import type { KeepWarm } from "./keep-warm.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Route } from "./routes.ts";
+import type { Editing } from "./sending/editing.ts";
+
+/** The parts that all requests of a proxy share. */
+export interface Serving {
+	readonly editing: Editing;
+	readonly accounts: Accounts;
+	readonly caching: CachingRecord;
+	readonly ledger: Ledger;
+	readonly log: Log | undefined;
+	/** Reads an original in a shell when its reference follows. */
+	readonly recallCommand: string;
+	/** Whether the host was told that it talks to Anthropic itself, so that it may send threads. */
+	readonly refusesThreads: boolean;
+	/** Absent unless the cache is kept warm. */
+	readonly keepWarm: KeepWarm | undefined;
+	/** Takes work that no request waits for. */
+	readonly inBackground: (work: Promise<void>) => void;
+	/** Whether a program is gone once the connection of its last request is closed. */
+	readonly leavesWithConnection: boolean;
+}
+
+/** One request and its answer. */
+export interface Exchange extends Serving {
+	readonly response: ServerResponse;
+	readonly route: Route;
+	readonly upstream: Upstream;
+}
+
+export type AskedWhole = Omit<Asked, "body"> & {
+	readonly body: { readonly bytes: Buffer; readonly hold: Hold };
+	readonly headers: IncomingHttpHeaders;
+};
