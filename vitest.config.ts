@@ -53,6 +53,8 @@ export default defineConfig({
 		// One more than there are processors: much of the time a test waits for a process that it started.
 		maxWorkers: availableParallelism() + 1,
 		reporters: ["default", lostFilesReporter()],
+		// Each run after the first finds the sources as they were transformed.
+		experimental: { fsModuleCache: true },
 		globalSetup: "test/support/prepare-assets.ts",
 		projects: [
 			{

@@ -77,7 +77,7 @@ describe("installed into an empty folder", () => {
 	it("runs as npx palimpsest", async () => {
 		const { stdout } = await run("npx", ["--no-install", "palimpsest", "--help"], asUser());
 		expect(stdout).toMatch(/^Usage: palimpsest /);
-		const masked = await run("npx", ["--no-install", "palimpsest", "mask", "chat.json"], asUser());
+		const masked = await run(join(installed, "node_modules/.bin/palimpsest"), ["mask", "chat.json"], asUser());
 		expect(JSON.parse(masked.stdout)).toHaveLength(agentConversation(10).length);
 		expect(masked.stderr).toContain("masked 2 of 10 tool results");
 	});
@@ -132,7 +132,7 @@ describe("installed into an empty folder", () => {
 		await writeFile(join(strategy, "package.json"), '{ "type": "module", "exports": { "import": "./main.js" } }');
 		await writeFile(join(strategy, "main.js"), "export const own = { compact: ({ history }) => history.slice(0, 2) };");
 		const options = ["--set", "compaction.strategy=own-strategy#own", "chat.json"];
-		const { stdout } = await run("npx", ["--no-install", "palimpsest", "compact", ...options], asUser());
+		const { stdout } = await run(join(installed, "node_modules/.bin/palimpsest"), ["compact", ...options], asUser());
 		expect(JSON.parse(stdout)).toEqual(agentConversation(10).slice(0, 2));
 	});
 

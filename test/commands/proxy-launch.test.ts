@@ -282,9 +282,15 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 		[["--", "-p", "hi"]],
 		[["exec", "--", "-p"]],
 	])("gives the program what follows its name: %j", async (given) => {
+		const expected = given[0] === "--" ? given.slice(1) : given;
+		const { text } = await runHere(["launch", "--dry-run", "claude", ...given], { folder });
+		expect(text.trimEnd().split("\n").at(-1)?.split(" ").slice(-expected.length)).toEqual(expected);
+		expect(text).toMatch(/^run claude /m);
+		// One of them is started.
+		if (given[0] !== "--") return;
 		const environment = await install("claude", asking);
-		const { text } = await runCli(["launch", "claude", ...given], { folder, environment });
-		expect(JSON.parse(text).arguments).toEqual(given[0] === "--" ? given.slice(1) : given);
+		const run = await runCli(["launch", "claude", ...given], { folder, environment });
+		expect(JSON.parse(run.text).arguments).toEqual(expected);
 	});
 
 	it("refuses an unknown name", async () => {

@@ -7,6 +7,7 @@ import { send, startUpstream, until } from "../proxy/upstream.ts";
 import { connectRedis, hasRedis, startRedis } from "../storage/archive/start-redis.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
 const started: ChildProcess[] = [];
@@ -55,7 +56,7 @@ describe("palimpsest proxy", () => {
 	it("prints the variables of a shell, and none for a proxy that does not run", async () => {
 		const folder = await scratchFolder();
 		const { port, child, url } = await startCommand(folder);
-		const { code, text } = await runCli(["proxy", "env", "--port", port, "--shell", "sh"], { folder });
+		const { code, text } = await runHere(["proxy", "env", "--port", port, "--shell", "sh"], { folder });
 		expect([code, text.split("\n")]).toEqual([
 			0,
 			[
@@ -66,11 +67,11 @@ describe("palimpsest proxy", () => {
 				"",
 			],
 		]);
-		const fish = await runCli(["proxy", "env", "--port", port, "--shell", "fish"], { folder });
+		const fish = await runHere(["proxy", "env", "--port", port, "--shell", "fish"], { folder });
 		expect(fish.text).toContain(`set -gx OPENAI_BASE_URL ${url}/v1\n`);
 		child.kill("SIGKILL");
 		await once(child, "exit");
-		const gone = await runCli(["proxy", "env", "--port", port], { folder });
+		const gone = await runHere(["proxy", "env", "--port", port], { folder });
 		expect([gone.code, gone.text, gone.lines]).toEqual([
 			1,
 			"",
@@ -96,12 +97,12 @@ describe("palimpsest proxy", () => {
 		const [, command = ""] = /`([^`]* recall [^`]*)`/.exec(body) ?? [];
 		const [ref = ""] = command.split(" ").slice(-1);
 		expect(command).toContain(`--archive ${folder}/archive`);
-		const recalled = await runCli(["recall", "--archive", `${folder}/archive`, ref, "--all"], { folder });
+		const recalled = await runHere(["recall", "--archive", `${folder}/archive`, ref, "--all"], { folder });
 		expect(turns.map(({ output }) => output)).toContain(recalled.text.replace(/\n$/, ""));
-		const status = await runCli(["proxy", "status", "--json", "--port", proxy.port], { folder });
+		const status = await runHere(["proxy", "status", "--json", "--port", proxy.port], { folder });
 		const { requests, undecided } = JSON.parse(status.text);
 		expect([requests.requests, undecided]).toEqual([upstream.received.length, {}]);
-		const words = await runCli(["proxy", "status", "--port", proxy.port], { folder });
+		const words = await runHere(["proxy", "status", "--port", proxy.port], { folder });
 		expect(words.text).toMatch(/^\d+ requests, \d+ with masked or cut results, no faults\n/);
 		expect(words.text).not.toContain("without new decisions");
 		proxy.child.kill("SIGTERM");
@@ -134,7 +135,7 @@ describe("palimpsest proxy", () => {
 				const [, hint = ""] = /`([^`]* recall [^`]*)`/.exec(all) ?? [];
 				hints.push(hint);
 				const [ref = ""] = hint.split(" ").slice(-1);
-				const recalled = await runCli(["recall", "--archive", `saved:${redis.url}`, ref, "--all"], { folder });
+				const recalled = await runHere(["recall", "--archive", `saved:${redis.url}`, ref, "--all"], { folder });
 				expect(turns.map(({ output }) => output)).toContain(recalled.text.replace(/\n$/, ""));
 			}
 			expect(hints[0]).toContain(` recall --archive saved:${redis.url} `);
@@ -148,7 +149,7 @@ describe("palimpsest proxy", () => {
 		const proxy = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`, "--holdout", "1");
 		await send(proxy.url, edited);
 		await until(() => upstream.received.length === 1);
-		const words = await runCli(["proxy", "status", "--port", proxy.port], { folder });
+		const words = await runHere(["proxy", "status", "--port", proxy.port], { folder });
 		expect(words.text).toContain("1 request without new decisions (held out: 1)");
 	});
 
@@ -210,7 +211,7 @@ describe("palimpsest proxy", () => {
 		const folder = await scratchFolder();
 		const proxy = await startCommand(folder, "--host", "127.0.0.2");
 		expect(proxy.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
-		const { text } = await runCli(["proxy", "status"], { folder });
+		const { text } = await runHere(["proxy", "status"], { folder });
 		expect(text).toMatch(new RegExp(`^${proxy.url}/palimpsest/\\?key=[\\w-]{43} \\(process ${proxy.child.pid},`));
 	});
 
@@ -238,7 +239,7 @@ describe("palimpsest proxy", () => {
 	it("status finds every proxy that runs, and no one that has ended or was killed", async () => {
 		const folder = await scratchFolder();
 		const statusOf = async () => {
-			const { text } = await runCli(["proxy", "status", "--json"], { folder });
+			const { text } = await runHere(["proxy", "status", "--json"], { folder });
 			return (JSON.parse(text) as { address: string; pid: number; status: unknown }[]).map(({ address }) => address);
 		};
 		const [first, second, third] = [await startCommand(folder), await startCommand(folder), await startCommand(folder)];
@@ -247,12 +248,12 @@ describe("palimpsest proxy", () => {
 		third.child.kill("SIGKILL");
 		await Promise.all([first, third].map(({ child }) => once(child, "exit")));
 		expect(await statusOf()).toEqual([second.url]);
-		const { text } = await runCli(["proxy", "status"], { folder });
+		const { text } = await runHere(["proxy", "status"], { folder });
 		expect(text).toMatch(new RegExp(`^${second.url}/palimpsest/\\?key=[\\w-]+ \\(process ${second.child.pid}, since `));
 		expect(text).toMatch(/^0 requests, 0 with masked or cut results, no faults$/m);
 		second.child.kill("SIGTERM");
 		await once(second.child, "exit");
-		const none = await runCli(["proxy", "status"], { folder });
+		const none = await runHere(["proxy", "status"], { folder });
 		expect([none.code, none.lines.join()]).toEqual([1, expect.stringContaining("No palimpsest proxy is running.")]);
 	});
 
@@ -261,7 +262,7 @@ describe("palimpsest proxy", () => {
 		const said = { requests: { requests: "\u001b]0;title\u0007" }, faults: {}, conversations: [] };
 		const other = await startUpstream((_, response) => response.end(JSON.stringify(said)));
 		for (const what of ["env", "status"]) {
-			const { code, text, lines } = await runCli(["proxy", what, "--port", new URL(other.url).port], { folder });
+			const { code, text, lines } = await runHere(["proxy", what, "--port", new URL(other.url).port], { folder });
 			expect([code, text, lines]).toEqual([
 				1,
 				"",
@@ -289,7 +290,7 @@ describe("palimpsest proxy", () => {
 	});
 
 	it("status says so when no proxy answers", async () => {
-		const { code, lines } = await runCli(["proxy", "status", "--port", "1"], { folder: await scratchFolder() });
+		const { code, lines } = await runHere(["proxy", "status", "--port", "1"], { folder: await scratchFolder() });
 		expect(code).toBe(1);
 		expect(lines.join("\n")).toContain("No palimpsest proxy of this user answers on port 1");
 	});

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** The second call reads what the first one read. */
@@ -14,7 +15,7 @@ beforeEach(async () => {
 	await writeFile(join(folder, "session.jsonl"), session);
 });
 
-const prune = (...parameters: string[]) => runCli(["prune", "session.jsonl", ...parameters], { folder });
+const prune = (...parameters: string[]) => runHere(["prune", "session.jsonl", ...parameters], { folder });
 const maskedIn = async (command: string) => {
 	const id = /--resume (\S+)/.exec(command)?.[1];
 	const text = await readFile(join(folder, `${id}.jsonl`), "utf8");

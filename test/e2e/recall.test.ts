@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { count } from "../../src/library.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
-import { stdioSession } from "../support/stdio-session.ts";
+import { type StdioSession, stdioSession } from "../support/stdio-session.ts";
 import { type RecalledAnswer, recallSession, refsIn, structured, textOf } from "./recall-session.ts";
 
 type Masked = { readonly messages: readonly { readonly content: string }[] };
@@ -16,6 +16,14 @@ const messages = agentConversation(10);
 const originalOf = (turn: number) => String(messages[3 + 2 * turn]?.content);
 
 describe("recall_original", () => {
+	/** Holds the original of one call, a log of 40 lines. */
+	let logged: StdioSession;
+	beforeAll(async () => {
+		logged = await recallSession({ lasts: "file" });
+		const one = openaiMessages(user("go"), toolTurn("call_0", outputOf("log")), ...tail());
+		await logged.call("mask_conversation", { messages: one });
+	});
+
 	it("reads the original of a placeholder word for word, by its ref and by its call", async () => {
 		const session = await recallSession();
 		const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
@@ -82,10 +90,7 @@ describe("recall_original", () => {
 			"15:log line 14: the quick brown fox jumps\n16:log line 15: the quick brown fox jumps\n",
 		],
 	])("reads only the part %j", async (part, text) => {
-		const session = await recallSession();
-		const one = openaiMessages(user("go"), toolTurn("call_0", outputOf("log")), ...tail());
-		await session.call("mask_conversation", { messages: one });
-		const result = await session.call("recall_original", { tool_call_id: "call_0", ...part });
+		const result = await logged.call("recall_original", { tool_call_id: "call_0", ...part });
 		expect(structured<RecalledAnswer>(result).text).toBe(text);
 		expect(textOf(result).slice(textOf(result).indexOf("\n") + 1)).toBe(text);
 	});

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { version } from "../../src/version.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
@@ -22,9 +22,16 @@ const calls = {
 	guard_context: { context_window: 6_000, reserve_tokens: 500 },
 } as const;
 
+let session: StdioSession;
+beforeAll(async () => {
+	session = await stdioSession({ lasts: "file" });
+	// From now on the client checks every answer against the tool's schema.
+	await session.client.listTools();
+});
+
 describe("initialize", () => {
 	it("reports the server, its capabilities and a summary of the policy", async () => {
-		const { client } = await stdioSession();
+		const { client } = session;
 		expect(client.getServerVersion()).toEqual({ name: "palimpsest", title: "Palimpsest", version });
 		expect(client.getServerCapabilities()).toEqual({
 			tools: {},
@@ -49,7 +56,7 @@ describe("initialize", () => {
 
 describe("tools/list", () => {
 	it("defines four tools, complete for a host and a model, in under 2 000 tokens", async () => {
-		const { client } = await stdioSession();
+		const { client } = session;
 		const listed = await client.listTools();
 		expect(listed.tools.map((tool) => tool.name)).toEqual([
 			"mask_conversation",
@@ -84,8 +91,6 @@ describe("tools/list", () => {
 
 describe.each(Object.entries(calls))("%s", (name, parameters) => {
 	it("answers with messages, edits or a report, and the edits produce the messages", async () => {
-		const session = await stdioSession();
-		await session.client.listTools();
 		const messages = agentConversation();
 		const respond = (respond_with: string) => answerOf(session, name, { messages, ...parameters, respond_with });
 		const [whole, changes, numbers] = [await respond("messages"), await respond("edits"), await respond("report")];
@@ -100,7 +105,6 @@ describe.each(Object.entries(calls))("%s", (name, parameters) => {
 	});
 
 	it("keeps the wrapper and all other fields", async () => {
-		const session = await stdioSession();
 		const messages = agentConversation();
 		const list = await answerOf(session, name, { messages, ...parameters });
 		const wrappings = [
@@ -117,7 +121,6 @@ describe.each(Object.entries(calls))("%s", (name, parameters) => {
 
 describe("mask_conversation", () => {
 	it("counts tool turns and changes only the old results", async () => {
-		const session = await stdioSession();
 		const messages = agentConversation(10);
 		const { messages: masked, report } = await answerOf(session, "mask_conversation", { messages });
 		expect(report).toMatchObject({ changed: true, tool_turns: 10, tool_results: 10, masked_tool_results: 2 });
@@ -131,7 +134,6 @@ describe("mask_conversation", () => {
 	});
 
 	it("applies the policy of a call to that call only", async () => {
-		const session = await stdioSession();
 		const messages = agentConversation(10);
 		const maskedWith = async (policy?: object) => {
 			const parameters = { messages, ...(policy === undefined ? {} : { policy }) };
@@ -158,7 +160,6 @@ describe("mask_conversation", () => {
 
 describe("guard_context", () => {
 	it("reports whether it fits, by how much it exceeds, and the largest parts", async () => {
-		const session = await stdioSession();
 		const parameters = { messages: agentConversation(), respond_with: "report" };
 		const { report: fitting } = await answerOf(session, "guard_context", { ...parameters, model: "gpt-4o" });
 		expect(fitting).toMatchObject({ fits: true, context_window: 128_000, shortfall_tokens: 0, changed: false });
@@ -171,8 +172,6 @@ describe("guard_context", () => {
 
 describe("truncate_output", () => {
 	it("keeps head and tail, and leaves a short text unchanged", async () => {
-		const session = await stdioSession();
-		await session.client.listTools();
 		const cut = async (parameters: Record<string, unknown>) => {
 			const result = await session.call("truncate_output", parameters);
 			expect(JSON.parse(answerText(result))).toEqual(result.structuredContent);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { count } from "../../src/library.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { stdioSession } from "../support/stdio-session.ts";
 
@@ -76,7 +76,7 @@ it.each([
 		{ parameters: ["serve", "--tools", names], environment: {} },
 		{ parameters: ["serve"], environment: { PALIMPSEST_TOOLS: names } },
 	]) {
-		const { code, lines } = await runCli(how.parameters, { folder, environment: how.environment });
+		const { code, lines } = await runHere(how.parameters, { folder, environment: how.environment });
 		expect([code, lines.join()]).toEqual([1, expect.stringContaining(expected)]);
 	}
 });

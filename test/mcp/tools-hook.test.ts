@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bashResponse, logOf } from "../support/hook-events.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { answerText, type StdioSession, stdioSession } from "../support/stdio-session.ts";
 
@@ -24,8 +24,12 @@ async function answered(session: StdioSession, call: Record<string, unknown>) {
 }
 
 describe("shorten_result", () => {
+	let session: StdioSession;
+	beforeAll(async () => {
+		session = await stdioSession({ parameters, lasts: "file" });
+	});
+
 	it("answers a hook of Claude Code in the shape of the tool, and the server recalls the original", async () => {
-		const session = await stdioSession({ parameters });
 		const { hookSpecificOutput } = await answered(session, claudeCodeCall("Bash", command, bashResponse(long)));
 		const { hookEventName, updatedToolOutput } = hookSpecificOutput;
 		const { stdout, ...rest } = updatedToolOutput;
@@ -42,7 +46,6 @@ describe("shorten_result", () => {
 	});
 
 	it("answers a hook of Codex, which hands over values unchanged", async () => {
-		const session = await stdioSession({ parameters });
 		const response = { content: [{ type: "text", text: long }] };
 		const call = { host: "codex", tool_name: "mcp__big__log", tool_input: {}, tool_response: response };
 		const { decision, reason } = await answered(session, call);
@@ -51,7 +54,6 @@ describe("shorten_result", () => {
 	});
 
 	it("keeps a text that is JSON itself a text", async () => {
-		const session = await stdioSession({ parameters });
 		const json = JSON.stringify({ log: long });
 		const { hookSpecificOutput } = await answered(session, claudeCodeCall("mcp__big__log", {}, json));
 		expect(hookSpecificOutput.updatedToolOutput).toEqual(expect.stringContaining("line 1 of the log is fine\\n"));
@@ -70,7 +72,7 @@ describe("shorten_result", () => {
 			claudeCodeCall("Bash", command, { ...bashResponse(long), persistedOutputPath: "/p/tool-results/b1.txt" }),
 		],
 	])("leaves %s unchanged", async (_what, call) => {
-		expect(await answered(await stdioSession({ parameters }), call)).toEqual({});
+		expect(await answered(session, call)).toEqual({});
 	});
 
 	it("never fails its host: without a place for the original, the result stays", async () => {
@@ -91,7 +93,7 @@ describe("shorten_result", () => {
 		const { client } = await listed(["--archive", "memory"]);
 		const call = client.callTool({ name: "shorten_result", arguments: claudeCodeCall("Bash", command, "") });
 		await expect(call).rejects.toThrow("Unknown tool. Known:");
-		const { code, lines } = await runCli(["serve", "--http", "--hooks"], { folder: await scratchFolder() });
+		const { code, lines } = await runHere(["serve", "--http", "--hooks"], { folder: await scratchFolder() });
 		expect([code, lines.join()]).toEqual([2, expect.stringContaining("expected --hooks without --http")]);
 	});
 });
