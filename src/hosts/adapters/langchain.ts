@@ -17,7 +17,8 @@ interface ModelRequest {
 /**
  * A middleware for `createAgent` of LangChain 1.5 and for deepagents, with tools for the agent. It edits the messages of each call of
  * the model; the state of the agent and its checkpoints keep them whole. Put it last, next to the model, so that it edits what
- * the other middlewares send.
+ * the other middlewares send. As with every middleware around that call, an error of the model reaches your program as the `cause` of
+ * LangChain's own error.
  *
  * ```js
  * const agent = createAgent({ model, tools, middleware: [palimpsest()] });

@@ -60,7 +60,13 @@ const promptOf = (turns: readonly (readonly ScriptedCall[])[]) => [
 ];
 
 /** One call after another, as a middleware is asked for them. */
-function playing(options: Parameters<typeof palimpsest>[0] = {}) {
+function playing(
+	options: Parameters<typeof palimpsest>[0] = {},
+	{
+		settles = true,
+		usageOf = () => ({}),
+	}: { settles?: boolean; usageOf?: (prompt: unknown) => { total?: number; cacheRead?: number } } = {},
+) {
 	const faults: string[] = [];
 	const sent: unknown[] = [];
 	const context = palimpsest({ archive: "memory", folder, onFault: (line) => faults.push(line), ...options });
@@ -69,11 +75,12 @@ function playing(options: Parameters<typeof palimpsest>[0] = {}) {
 		const doGenerate = async (params: { prompt: unknown }) => {
 			sent.push(params.prompt);
 			if (refuses(params.prompt)) throw Object.assign(new Error("Refused."), { statusCode: 400 });
-			return { usage: { inputTokens: { total: 20_000, cacheRead: 15_000 }, outputTokens: { total: 80 } } };
+			const { total = 20_000, cacheRead = 15_000 } = usageOf(params.prompt);
+			return { usage: { inputTokens: { total, cacheRead }, outputTokens: { total: 80 } } };
 		};
 		const model = { ...openai, doGenerate, doStream: doGenerate };
 		await context.wrapGenerate({ params: { prompt, tools }, model });
-		await context.settled();
+		if (settles) await context.settled();
 		return sent.at(-1);
 	};
 	const playTo = async (turns: readonly (readonly ScriptedCall[])[]) => {
@@ -136,6 +143,16 @@ it("a fault leaves the request whole and is reported once", async () => {
 		},
 	});
 	expect(await wrong.playTo(longTurns(2))).toEqual(promptOf(longTurns(2)));
+});
+
+it("an agent whose model answers at once stays within its window", async () => {
+	const policy = { guard: { context_window_override: 40_000 } };
+	const tokensOf = (prompt: unknown) => JSON.stringify(prompt).length / 4;
+	const usageOf = (prompt: unknown) => ({ total: tokensOf(prompt), cacheRead: 0 });
+	const { playTo, sent } = playing({ policy }, { settles: false, usageOf });
+	await playTo(longTurns(24));
+	expect(tokensOf(promptOf(longTurns(24)))).toBeGreaterThan(50_000);
+	expect(Math.max(...sent.map(tokensOf))).toBeLessThan(40_000);
 });
 
 it("the bills have the usage of the answers", async () => {

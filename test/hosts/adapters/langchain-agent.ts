@@ -31,7 +31,10 @@ type Turns = ReturnType<typeof agentTurns>;
 type Provider = ReturnType<typeof strictProvider>;
 
 /** A chat model that plays a script before a strict provider. Its first answer to a person comes before all turns. */
-async function scriptedModel(turns: Turns, provider: Provider, name: string): Promise<object> {
+async function scriptedModel(
+	{ turns, provider, onSent }: Pick<Parameters<typeof runAgent>[0], "turns" | "provider" | "onSent">,
+	name: string,
+): Promise<object> {
 	const { BaseChatModel } = await importOfExamples<{ BaseChatModel: new (how: object) => object }>(
 		"@langchain/core/language_models/chat_models",
 	);
@@ -46,6 +49,7 @@ async function scriptedModel(turns: Turns, provider: Provider, name: string): Pr
 		}
 		async _generate(messages: readonly Message[]) {
 			const turn = provider.requests.length;
+			onSent?.(messages);
 			const { signature, usage } = provider.receive(messages.map(itemOf));
 			const calls = turns[turn];
 			// As LangChain's class for Anthropic has it: each call is in the content, too.
@@ -84,10 +88,12 @@ export async function runAgent(what: {
 	readonly turns: Turns;
 	readonly provider: Provider;
 	readonly model?: string;
+	/** Sees the messages of each request. */
+	readonly onSent?: (messages: readonly Message[]) => void;
 	readonly middleware?: readonly object[];
 	readonly settled?: ReturnType<typeof palimpsest>["settled"];
 }): Promise<readonly Message[]> {
-	const { turns, provider, middleware = [], settled } = what;
+	const { turns, middleware = [], settled } = what;
 	const { createAgent, tool, createMiddleware } = await importOfExamples<LangChain>("langchain");
 	const { MemorySaver } = await importOfExamples<{ MemorySaver: new () => object }>("@langchain/langgraph");
 	const one = (name: string) =>
@@ -119,7 +125,7 @@ export async function runAgent(what: {
 		beforeModel: () => settled?.(),
 	});
 	const agent = createAgent({
-		model: await scriptedModel(turns, provider, what.model ?? "gpt-5.2"),
+		model: await scriptedModel(what, what.model ?? "gpt-5.2"),
 		tools: toolNames.map(one),
 		middleware: [toolErrors, ...middleware],
 		checkpointer: new MemorySaver(),

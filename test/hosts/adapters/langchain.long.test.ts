@@ -38,9 +38,22 @@ describe.skipIf(!hasFrameworks())("60 turns of LangChain", () => {
 			const context = palimpsest({ archive: "memory", folder, onFault: (line) => faults.push(line) });
 			const kept = await runAgent({ turns, model, provider: alone });
 			const { settled } = context;
-			const keptWithUs = await runAgent({ turns, model, provider: ours, middleware: [context], settled });
+			let sent: readonly Message[] = [];
+			const onSent = (messages: readonly Message[]) => {
+				sent = messages;
+			};
+			const keptWithUs = await runAgent({ turns, model, provider: ours, middleware: [context], settled, onSent });
 			expect([faults, ours.refusals, alone.refusals]).toEqual([[], [], []]);
 			expect(stored(keptWithUs)).toEqual(stored(kept));
+			// Only the content of a result differs from the message in the checkpoint, whose class it has.
+			const edited = sent.filter((message) => message.type === "tool" && !keptWithUs.includes(message));
+			expect(edited.length).toBeGreaterThan(20);
+			for (const message of edited) {
+				const whole = keptWithUs.find(({ id }) => id === message.id);
+				expect(message.constructor).toBe(whole?.constructor);
+				expect({ ...message, content: whole?.content, lc_kwargs: {} }).toEqual({ ...whole, lc_kwargs: {} });
+				expect(JSON.parse(JSON.stringify(message)).kwargs.content).toBe(message.content);
+			}
 			expect(ours.tokens() / alone.tokens()).toBeLessThan(0.6);
 			expect(ours.billed() / alone.billed()).toBeLessThan(0.8);
 			const breaks = ours.breaks();
