@@ -21,6 +21,7 @@ export function addGatewayCommand(program: Command): void {
 			"for a URL: a header, with the value of an environment variable; repeatable",
 			repeatable,
 		)
+		.addOption(new Option("--was <members>", "what install replaced in the entry").hideHelp())
 		.option("--only <names>", "tools to offer, separated by commas (default: all)")
 		.option("--except <names>", "tools to leave out, separated by commas")
 		.option("--describe-max <count>", "most characters of a tool's description", aboveZero)

@@ -118,7 +118,7 @@ async function serveCommand(
 /** Values are in variables, since arguments are seen by every process. */
 function headersOf({ header = [] }: GatewayCommandOptions): Record<string, string> {
 	const pairs = header.map((one) => {
-		const [, name = "", variable = ""] = /^([\w-]+)=(\w+)$/.exec(one) ?? [];
+		const [, name = "", variable = ""] = /^([\w-]+)=([\w-]+)$/.exec(one) ?? [];
 		const value = process.env[variable];
 		if (name === "") return refuseUsage("expected --header as NAME=VARIABLE");
 		if (!value) return refuseUsage(`expected the value of ${name} in the environment variable ${variable}`);

@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
 import { PalimpsestError } from "../errors.ts";
 import { objectOf, stringAt } from "../formats/json-text/value.ts";
-import { type EnteredServer, enteredServers, unwrapServer, wrapServer } from "../hosts/gateway-entries.ts";
+import { type EnteredServer, enteredServers, ownOptions, unwrapServer, wrapServer } from "../hosts/gateway-entries.ts";
 import type { ServerStart, WritableHost } from "../hosts/host.ts";
+import { unwrapRemote, wasRemote, wrapRemote } from "../hosts/remote-entries.ts";
+import { nameOfFile } from "./gateway-config.ts";
 import { say } from "./input-output.ts";
 import { listOfNames, refuseUnknown } from "./usage.ts";
 
@@ -26,17 +27,27 @@ export function withGateways(text: string, { host, gateway, start, options, file
 	for (const { name, kind } of chosen) if (kind in unwrappable) say(`left ${name} unchanged: ${unwrappable[kind]}`);
 	const own = servers.find(({ kind }) => kind === "own");
 	const all = [...(own ? ownServerOptions(own, options) : []), ...options];
-	// Another file may have an entry of the same name.
-	const suffix = createHash("sha256").update(file).digest("hex").slice(0, 8);
-	const wrap = (left: string, name: string) =>
-		wrapServer(left, { host, name, start, options: ["--name", `${name}@${suffix}`, ...all] });
-	return changeEach(text, { servers: chosen.filter(({ kind }) => kind === "command"), gateway, change: wrap });
+	const wrap = (left: string, { name, kind, entry }: EnteredServer) => {
+		const before = kind === "gateway" ? unwrapped(left, { host, name, entry }) : left;
+		const own = kind === "gateway" ? ownOptions(entry) : [];
+		const named = own.includes("--name") ? [] : ["--name", `${name}@${nameOfFile(file)}`];
+		const isRemote = kind === "remote" || (kind === "gateway" && wasRemote(entry));
+		return (isRemote ? wrapRemote : wrapServer)(before, { host, name, start, options: [...named, ...own, ...all] });
+	};
+	return changeEach(text, { servers: chosen.filter(({ kind }) => !(kind in unwrappable)), gateway, change: wrap });
 }
 
 /** The configuration of a host in which no server, or none of those that are named, starts behind the gateway. */
 export function withoutGateways(text: string, { host, gateway }: Pick<Wrapping, "host" | "gateway">): string {
 	const servers = chosenServers(enteredServers(text, host), gateway).filter(({ kind }) => kind === "gateway");
-	return changeEach(text, { servers, gateway, change: (left, name) => unwrapServer(left, { host, name }) });
+	return changeEach(text, { servers, gateway, change: (left, server) => unwrapped(left, { host, ...server }) });
+}
+
+function unwrapped(
+	text: string,
+	{ host, name, entry }: Pick<EnteredServer, "name" | "entry"> & { readonly host: WritableHost },
+) {
+	return (wasRemote(entry) ? unwrapRemote : unwrapServer)(text, { host, name });
 }
 
 /** An entry that cannot be changed is refused if it is named; else it stays, and the others are changed. */
@@ -49,12 +60,12 @@ function changeEach(
 	}: {
 		readonly servers: readonly EnteredServer[];
 		readonly gateway: GatewayOption;
-		readonly change: (text: string, name: string) => string;
+		readonly change: (text: string, server: EnteredServer) => string;
 	},
 ): string {
-	return servers.reduce((left, { name }) => {
+	return servers.reduce((left, server) => {
 		try {
-			return change(left, name);
+			return change(left, server);
 		} catch (error) {
 			if (gateway !== true || !(error instanceof PalimpsestError)) throw error;
 			say(error.message);
@@ -64,7 +75,6 @@ function changeEach(
 }
 
 const unwrappable: Partial<Record<EnteredServer["kind"], string>> = {
-	remote: "it is an address, and its sign-in belongs to the host",
 	unknown: "it has no command",
 	own: "it is Palimpsest itself",
 };

@@ -47,12 +47,12 @@ function isOurs(word: string, index: number): boolean {
 const ourScript = /[\\/]dist[\\/]cli\.js$/;
 
 /** The command and its arguments, which some hosts have in one list. */
-function wordsOf({ command, args }: JsonObject): readonly string[] {
+export function wordsOf({ command, args }: JsonObject): readonly string[] {
 	const words = Array.isArray(command) ? command : [command, ...listOf(args)];
 	return words.every((word) => typeof word === "string") ? words : [];
 }
 
-interface Wrapping extends Named {
+export interface Wrapping extends Named {
 	readonly start: ServerStart;
 	/** Options of `palimpsest gateway`. */
 	readonly options: readonly string[];
@@ -99,6 +99,23 @@ function wrapped(text: string, { host, name, start, options }: Wrapping): string
 	return checked(text, [replaced, insertion(command.end, member)], { host, name, entry: after });
 }
 
+/** The options of a wrapped entry that `install` did not write, and the name of the entry. */
+export function ownOptions(entry: JsonObject): readonly string[] {
+	const words = wordsOf(entry);
+	const options = words.slice(words.indexOf("gateway") + 1, serverAt(words)).filter((word) => word !== "--");
+	const kept: string[] = [];
+	for (let at = 0; at < options.length; ) {
+		const word = options[at] as string;
+		const count = isAlone(word) ? 1 : 2;
+		if (!installed.test(word)) kept.push(...options.slice(at, at + count));
+		at += count;
+	}
+	return kept;
+}
+
+const installed = /^--(?:recall|set|archive|defer|header|was)(?:=|$)/;
+const isAlone = (word: string) => word === "--no-recall" || word.includes("=");
+
 /** Takes `wrapServer` back, also where a person has changed the entry or written it. Throws `invalid_json`. */
 export function unwrapServer(text: string, { host, name }: Named): string {
 	const { entry, command, list } = placesOf(text, { host, name });
@@ -141,12 +158,12 @@ function serverAt(words: readonly unknown[]): number {
 		const word = String(words[at]);
 		if (word === "--") return at + 1;
 		if (!word.startsWith("-")) break;
-		at += word === "--no-recall" || word.includes("=") ? 1 : 2;
+		at += isAlone(word) ? 1 : 2;
 	}
 	return at;
 }
 
-interface Named {
+export interface Named {
 	readonly host: WritableHost;
 	readonly name: string;
 }
@@ -188,7 +205,7 @@ function behind(
 }
 
 /** Refuses a text with other changes than those of the entry. */
-function checked(
+export function checked(
 	text: string,
 	splices: readonly Splice[],
 	{ host, name, entry }: Named & { readonly entry: JsonObject },
@@ -200,7 +217,7 @@ function checked(
 	throw refusedEntry(name, "its command cannot be changed on its own where it is");
 }
 
-function refusedEntry(name: string, reason: string): PalimpsestError {
+export function refusedEntry(name: string, reason: string): PalimpsestError {
 	const message = `The entry of \`${name}\` cannot be changed: ${reason}. It was left unchanged.`;
 	return new PalimpsestError("invalid_json", message);
 }

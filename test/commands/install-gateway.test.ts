@@ -31,10 +31,12 @@ const read = async () => JSON.parse(await readFile(file, "utf8")).mcpServers;
 
 describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", () => {
 	it("puts the gateway before every server with a command, and uninstall brings back every byte", async () => {
-		const text = entered({ small, web: { url: "https://example.org/mcp" }, bare: { command: "x" } });
+		const signedIn = { url: "https://example.org/mcp", oauth: { clientId: "a" } };
+		const text = entered({ small, web: signedIn, odd: {}, bare: { command: "x" } });
 		await writeFile(file, text);
 		const installed = await run("install", "claude-desktop", "--gateway");
-		expect(installed.lines.join("\n")).toContain("left web unchanged: it is an address");
+		expect(installed.lines.join("\n")).toContain("left odd unchanged: it has no command");
+		expect(installed.lines.join("\n")).toMatch(/The entry of `web` cannot be changed: the host signs in by `oauth`/);
 		expect(installed.text).toContain('"env":{"…":"…"}');
 		expect(installed.text).toContain('"small":{"command":');
 		expect(installed.text).not.toContain("secret");
@@ -47,6 +49,52 @@ describe.skipIf(process.platform !== "linux")("palimpsest install --gateway", ()
 		expect((await run("install", "--list")).text).toMatch(/claude-desktop .*behind the gateway: small, bare/);
 		await run("uninstall", "claude-desktop", "--gateway", "bare");
 		expect((await read()).bare).toEqual({ command: "x" });
+		await run("uninstall", "claude-desktop");
+		expect(await readFile(file, "utf8")).toBe(text);
+	});
+
+	it("changes the options of wrapped entries when run again, and keeps those of a person", async () => {
+		const text = entered({ small });
+		await writeFile(file, text);
+		await run("install", "claude-desktop", "--gateway", "--locale", "fr");
+		const withOwn = (await readFile(file, "utf8")).replace('"gateway", ', '"gateway", "--max-tokens", "900", ');
+		await writeFile(file, withOwn);
+		await run("install", "claude-desktop", "--gateway", "--defer");
+		const { args } = (await read()).small;
+		expect(args.slice(2)).toEqual([
+			...["--max-tokens", "900", "--name", expect.stringMatching(/^small@/), "--defer", "unused"],
+			...[process.execPath, smallServer],
+		]);
+		expect((await run("install", "claude-desktop", "--gateway", "--defer")).lines.join()).toContain(
+			"nothing to change",
+		);
+		await run("uninstall", "claude-desktop", "--gateway");
+		expect(await readFile(file, "utf8")).toBe(text);
+		expect((await run("install", "claude-desktop", "--defer")).code).toBe(2);
+	});
+
+	it("puts the gateway before an address, and uninstall brings back every byte", async () => {
+		const web =
+			'{ "type" : "http",\n "url": "https://example.org/\\u006dcp", "headers":{ "X-Key": "secret" }, "timeout": 1e1 }';
+		const text = `{ // mine\n"mcpServers": { "web": ${web}, "plain": {"serverUrl":"https://example.org"} } }`;
+		await writeFile(file, text);
+		const { text: shown } = await run("install", "claude-desktop", "--gateway");
+		expect(shown).not.toContain("secret");
+		const written = await readFile(file, "utf8");
+		const { web: entry, plain } = JSON.parse(written.replace("// mine", "")).mcpServers;
+		expect(entry).toEqual({
+			...{ type: "stdio", command: process.execPath, env: { "X-Key": "secret" }, timeout: 10 },
+			args: [
+				...[builtCli, "gateway", "--name", expect.stringMatching(/^web@/), "--header", "X-Key=X-Key"],
+				...["--was", "url,http", "https://example.org/mcp"],
+			],
+		});
+		expect(plain.args.slice(-3)).toEqual(["--was", "serverUrl", "https://example.org"]);
+		expect((await run("install", "claude-desktop", "--gateway")).lines.join()).toContain("nothing to change");
+		await writeFile(file, JSON.stringify(JSON.parse(written.replace("// mine", "")), null, 2));
+		await run("uninstall", "claude-desktop", "--gateway", "plain");
+		expect((await read()).plain).toEqual({ serverUrl: "https://example.org" });
+		await writeFile(file, written);
 		await run("uninstall", "claude-desktop");
 		expect(await readFile(file, "utf8")).toBe(text);
 	});
