@@ -35,7 +35,9 @@ export function describeFixture({ format }: FormatRow): void {
 
 	describe(`${format.title}: the fixture`, () => {
 		it("is read with its counters, masked, and restored to the byte", async () => {
-			expect(existsSync(file), `${file}, a small conversation with its counters`).toBe(true);
+			expect(existsSync(file), `${file}: a small conversation and its counters, as in the fixtures beside it`).toBe(
+				true,
+			);
 			const { conversation, counters } = JSON.parse(readFileSync(file, "utf8")) as Fixture;
 			const { format: found, transcript } = readConversation(conversation);
 			const text = JSON.stringify(conversation);
