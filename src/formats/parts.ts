@@ -376,7 +376,7 @@ function isLongText(value: unknown): value is string {
 }
 
 /** Base64, such as an image or an encrypted value, is useless in part. */
-function isBinary(text: string): boolean {
+export function isBinary(text: string): boolean {
 	const beginning = text.slice(0, longFrom);
 	if (/^data:[^,]*;base64,/.test(beginning)) return true;
 	return /^[\w+/=-]+$/.test(beginning) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(beginning));

@@ -15,7 +15,16 @@ import {
 } from "./format.ts";
 import { asCountedText, hasMember, idAt, listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { added, isMcpFailure, MessageDraft, noContent, opaque, readJsonContent, type ToolContent } from "./parts.ts";
+import {
+	added,
+	isBinary,
+	isMcpFailure,
+	MessageDraft,
+	noContent,
+	opaque,
+	readJsonContent,
+	type ToolContent,
+} from "./parts.ts";
 import { type Copies, joinCopies, outputCopies } from "./session-files.ts";
 import { addSignature, isOutput, readGivenOutput, readVercelPart } from "./vercel-model.ts";
 
@@ -195,43 +204,66 @@ function readTool(
 function readOutput(value: unknown, path: Path): ToolContent {
 	const read = readJsonContent(value, path, readInlineMedia);
 	if (!read.whole?.json) return read;
-	const longest = longestString(value);
-	if (longest === undefined || longest === 0) return { ...read, whole: undefined };
-	const write = (text: string) => shaped(value, text, Math.min(longest, shortString));
+	const shape = shapeOf(value);
+	if (!shape || shape.strings.length === 0) return { ...read, whole: undefined };
+	const from = Math.min(shortString, Math.max(...shape.strings.map(({ length }) => length)));
+	const write = (text: string) => withText(shape.value, text, from);
 	return { ...read, whole: { ...read.whole, write, around: () => asCountedText(write("")) } };
 }
 
 /** Shorter strings are ids, names and states. */
 const shortString = 40;
 
-/** Of longer lists the first items stay. */
+/** Of longer lists of values of one kind the first items stay. Shorter ones may be tuples. */
+const longList = 8;
 const mostItems = 3;
 
 /** Values that are nested deeper stay as they are. */
 const deepest = 64;
 
-/** The length of the longest string in a value; `undefined` if it is nested too deeply. */
-function longestString(value: unknown, depth = 0): number | undefined {
-	if (typeof value === "string") return value.length;
-	if (typeof value !== "object" || value === null) return 0;
-	let longest = 0;
-	for (const member of Object.values(value)) {
-		const found = depth === deepest ? undefined : longestString(member, depth + 1);
-		if (found === undefined) return undefined;
-		longest = Math.max(longest, found);
+/** Stands for a string whose text is taken out: many schemas want one that is not empty. */
+const takenOut = "…";
+
+interface Shape {
+	/** The value with the first items of its long lists. */
+	readonly value: unknown;
+	/** Its strings that can be replaced. */
+	readonly strings: readonly string[];
+}
+
+/** `undefined` if the value is nested too deeply. */
+function shapeOf(value: unknown, depth = 0): Shape | undefined {
+	if (typeof value === "string") return { value, strings: isReplaceable(value) ? [value] : [] };
+	if (typeof value !== "object" || value === null) return { value, strings: [] };
+	if (depth === deepest) return undefined;
+	const isLong =
+		Array.isArray(value) && value.length > longList && value.every((item) => typeof item === typeof value[0]);
+	const members = Object.entries(isLong ? value.slice(0, mostItems) : value);
+	const shapes: [string, Shape][] = [];
+	for (const [key, member] of members) {
+		const shape = shapeOf(member, depth + 1);
+		if (!shape) return undefined;
+		shapes.push([key, shape]);
 	}
-	return longest;
+	const strings = shapes.flatMap(([, shape]) => shape.strings);
+	const values = shapes.map(([key, shape]): [string, unknown] => [key, shape.value]);
+	return { value: Array.isArray(value) ? values.map(([, member]) => member) : Object.fromEntries(values), strings };
+}
+
+/** Schemas check addresses, literals, dates and data, which have no white space. */
+function isReplaceable(text: string): boolean {
+	return /\s/.test(text) || !(/^[a-z][a-z\d+.-]*:/i.test(text) || isBinary(text) || /^[\w-]+$/.test(text));
 }
 
 /** A value of the same members, with `text` in place of its first string of `from` characters, and without the others. */
-function shaped(value: unknown, text: string, from: number): unknown {
+function withText(value: unknown, text: string, from: number): unknown {
 	let isPlaced = false;
 	const write = (item: unknown): unknown => {
-		if (Array.isArray(item)) return item.slice(0, mostItems).map(write);
+		if (Array.isArray(item)) return item.map(write);
 		if (isJsonObject(item))
 			return Object.fromEntries(Object.entries(item).map(([key, member]) => [key, write(member)]));
-		if (typeof item !== "string" || item.length < from) return item;
-		const written = isPlaced ? "" : text;
+		if (typeof item !== "string" || item.length < from || !isReplaceable(item)) return item;
+		const written = isPlaced ? takenOut : text;
 		isPlaced = true;
 		return written;
 	};

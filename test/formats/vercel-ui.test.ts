@@ -287,6 +287,53 @@ describe("Vercel AI SDK UI messages: objects that tools return", () => {
 		expect(restored).toBe(text);
 	});
 
+	const status = "a-literal-that-is-longer-than-forty-characters";
+	const words = (id: string) => outputOf(id).split("\n");
+	it.each<[string, z.ZodType, (id: string) => unknown]>([
+		["literals", z.object({ status: z.literal(status), text: z.string() }), (id) => ({ status, text: outputOf(id) })],
+		[
+			"addresses",
+			z.object({ url: z.url(), text: z.string() }),
+			(id) => ({ url: `https://a.b/${status}`, text: outputOf(id) }),
+		],
+		[
+			"data",
+			z.object({ text: z.string(), data: z.base64().min(50) }),
+			(id) => ({ text: outputOf(id), data: "iVBORw0KGgo1".repeat(8) }),
+		],
+		[
+			"tuples",
+			z.tuple([z.string(), z.string(), z.string(), z.string()]),
+			(id) => [outputOf(id), "b", outputOf(id), "d"],
+		],
+		[
+			"texts that may not be empty",
+			z.object({ one: z.string(), two: z.string().min(1) }),
+			(id) => ({ one: outputOf(id), two: outputOf(id) }),
+		],
+		[
+			"short rows whose last ones are longer",
+			z.array(z.object({ line: z.string() })),
+			(id) => words(id).map((_, at) => ({ line: `${id} row ${at}` })),
+		],
+	])("keep what a schema checks: %s", async (_, schema, make) => {
+		const checked = defineTool({
+			inputSchema: z.object({ path: z.string() }),
+			outputSchema: schema,
+			execute: () => make("a"),
+		});
+		const text = JSON.stringify([
+			user,
+			assistant(start, tool("a", { output: make("a") }), start, tool("b", { output: make("b") })),
+		]);
+		const { masked, restored, outcome } = await thereAndBack(text, masking);
+		expect(outcome.report.masked_tool_results).toBe(1);
+		expect(masked).toMatch(/Observation masquée/);
+		const valid = await safeValidateUIMessages({ messages: JSON.parse(masked), tools: { ls: checked } as never });
+		if (!valid.success) throw valid.error;
+		expect(restored).toBe(text);
+	});
+
 	it("stay as they are if no text could stand in them", async () => {
 		const numbers = [user, assistant(start, tool("a", { output: { sizes: [...outputOf("a")].map((_, at) => at) } }))];
 		const conversation = [...numbers, ...messages];
