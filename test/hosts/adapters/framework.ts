@@ -1,0 +1,85 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, it } from "vitest";
+import type { AdapterOptions } from "../../../src/hosts/adapters/adapter.ts";
+import { agentTurns, type SentItem, strictProvider } from "./agent-script.ts";
+
+export type Turns = ReturnType<typeof agentTurns>;
+export type Provider = ReturnType<typeof strictProvider>;
+
+/** A framework that plays a script. What it exports is not typed, since it is not installed where types are checked. */
+export interface Driver {
+	/** Packages in their versions. The first one is the framework. */
+	readonly packages: Readonly<Record<string, string>>;
+	readonly modelId: string;
+	/** Whether the provider checks what its reasoning is bound to. */
+	readonly checksReasoning?: boolean;
+	/** Plays the turns, with the adapter if there are options for it. Returns what the framework kept, without ids and times. */
+	readonly play: (what: {
+		readonly turns: Turns;
+		readonly provider: Provider;
+		readonly options: AdapterOptions | undefined;
+		// biome-ignore lint/suspicious/noExplicitAny: its types are in a package that is not installed here.
+		readonly load: (name: string) => Promise<any>;
+	}) => Promise<unknown>;
+}
+
+/** Installs the packages under `build`, once, and plays 60 turns with and without the adapter. */
+export function playsSixtyTurns(name: string, driver: Driver, folder: () => string): void {
+	it(`60 turns of ${name} cost less, and are stored as without the adapter`, async ({ skip }) => {
+		const home = resolve(import.meta.dirname, "../../../build/frameworks", name);
+		const [first = "", version] = Object.entries(driver.packages)[0] ?? [];
+		if (!existsSync(join(home, "node_modules", first))) {
+			await mkdir(home, { recursive: true });
+			await writeFile(join(home, "package.json"), JSON.stringify({ private: true, dependencies: driver.packages }));
+			const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
+			const { status } = spawnSync("npm", ["install", ...flags], { cwd: home, shell: process.platform === "win32" });
+			skip(status !== 0, `npm does not install ${first}@${version}.`);
+		}
+		const found = createRequire(join(home, "package.json"));
+		const load = (module: string) => import(pathToFileURL(found.resolve(module)).href);
+		const turns = agentTurns(60);
+		const checks = { checksReasoning: driver.checksReasoning === true };
+		const [alone, ours] = [strictProvider(checks), strictProvider(checks)];
+		const faults: string[] = [];
+		const options = { archive: "memory", folder: folder(), onFault: (line: string) => faults.push(line) };
+		const kept = await driver.play({ turns, provider: alone, options: undefined, load });
+		const keptWithUs = await driver.play({ turns, provider: ours, options, load });
+		expect([faults, ours.refusals, alone.refusals]).toEqual([[], [], []]);
+		expect(ours.requests).toHaveLength(turns.length + 1);
+		expect(keptWithUs).toEqual(kept);
+		const breaks = ours.breaks();
+		const figures = { tokens: ours.tokens() / alone.tokens(), billed: ours.billed() / alone.billed() };
+		process.stdout.write(`${name}: ${JSON.stringify({ ...figures, breaks: breaks.length })}\n`);
+		expect(figures.tokens).toBeLessThan(0.6);
+		expect(figures.billed).toBeLessThan(0.8);
+		expect(breaks.length).toBeLessThan(4);
+		for (const { before, after } of breaks) {
+			expect([before.role, after.role]).toEqual(["tool", "tool"]);
+			expect(after.text.length).toBeLessThan(before.text.length);
+		}
+	}, 300_000);
+}
+
+/** One item for all that the model said in a row, as providers pair calls. */
+export function joinedItems(items: readonly SentItem[]): SentItem[] {
+	const joined: SentItem[] = [];
+	for (const item of items) {
+		const last = joined.at(-1);
+		if (item.role !== "assistant" || last?.role !== "assistant") joined.push(item);
+		else {
+			joined[joined.length - 1] = {
+				role: "assistant",
+				calls: [...last.calls, ...item.calls],
+				results: [],
+				reasoning: [...last.reasoning, ...item.reasoning],
+				text: `${last.text}\n${item.text}`,
+			};
+		}
+	}
+	return joined;
+}
