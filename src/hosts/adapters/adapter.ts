@@ -146,7 +146,7 @@ function apiOf(names: string): Api {
 const deepestCause = 5;
 
 /** Whether a provider has refused a request (400), and whether for its reasoning. SDKs name the status in different ways. */
-function refusalIn(error: unknown, depth = 0): "reasoning" | "something_else" | undefined {
+export function refusalIn(error: unknown, depth = 0): "reasoning" | "something_else" | undefined {
 	if (typeof error !== "object" || error === null || depth > deepestCause) return undefined;
 	const { statusCode, status, code, message, responseBody, cause } = error as JsonObject;
 	if (![statusCode, status, code].includes(400)) return refusalIn(cause, depth + 1);

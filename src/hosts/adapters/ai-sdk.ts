@@ -2,7 +2,7 @@ import type { JsonObject } from "../../engine/conversation/json.ts";
 import { listOf, objectOf, objectsOf } from "../../formats/json-text/value.ts";
 import type { Usage } from "../../proxy/billing/usage.ts";
 import { tokensIn } from "../../proxy/billing/usage-fields.ts";
-import { type AdapterOptions, createAdapter, type FrameworkRequest } from "./adapter.ts";
+import { type Adapter, type AdapterOptions, createAdapter, type FrameworkRequest } from "./adapter.ts";
 
 export type { AdapterOptions };
 
@@ -61,11 +61,7 @@ export function palimpsest(options: AdapterOptions = {}) {
 			});
 		},
 		/** For the agent: reading what is masked, and asking for masking. */
-		tools: Object.fromEntries(
-			tools.map(({ name, description, parameters, run }) => {
-				return [name, { description, inputSchema: schemaOf(parameters), execute: run }];
-			}),
-		),
+		tools: toolSet(tools),
 		/** Resolves once the work beside the last call has ended. */
 		settled,
 	};
@@ -75,7 +71,10 @@ function withPrompt<Params extends object>(params: Params, prompt: readonly unkn
 	return prompt === undefined ? params : { ...params, prompt };
 }
 
-function requestOf(params: object, { provider, modelId }: { provider: string; modelId: string }): FrameworkRequest {
+export function requestOf(
+	params: object,
+	{ provider, modelId }: { provider: string; modelId: string },
+): FrameworkRequest {
 	const { prompt, tools, providerOptions } = params as JsonObject;
 	const messages = listOf(prompt);
 	const cacheControl = lastMark(messages) ?? markIn({ providerOptions });
@@ -105,7 +104,7 @@ function markIn({ providerOptions }: JsonObject): unknown {
 }
 
 /** Since version 3 of the specification, counts have parts; `total` holds what was read and written. */
-function usageOf(usage: unknown): Usage | undefined {
+export function usageOf(usage: unknown): Usage | undefined {
 	const { inputTokens, outputTokens, cachedInputTokens } = objectOf(usage);
 	const [given, output] = [objectOf(inputTokens), objectOf(outputTokens)];
 	const cacheRead = tokensIn(given.cacheRead ?? cachedInputTokens);
@@ -113,6 +112,15 @@ function usageOf(usage: unknown): Usage | undefined {
 	const input = Math.max(0, tokensIn(given.noCache ?? tokensIn(given.total ?? inputTokens) - cacheRead - cacheWrite));
 	const counts = { input, cacheRead, cacheWrite, output: tokensIn(output.total ?? outputTokens) };
 	return input + cacheRead + cacheWrite === 0 ? undefined : counts;
+}
+
+/** Tools as the SDK and frameworks on it take them. */
+export function toolSet(tools: Adapter["tools"]) {
+	return Object.fromEntries(
+		tools.map(({ name, description, parameters, run }) => {
+			return [name, { description, inputSchema: schemaOf(parameters), execute: run }];
+		}),
+	);
 }
 
 /** A JSON Schema as a Standard JSON Schema (standardschema.dev), which the SDK takes since version 6. */

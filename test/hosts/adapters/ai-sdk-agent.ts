@@ -71,7 +71,7 @@ const callPart = ({ id, tool: toolName, input }: ScriptedCall) =>
 	({ type: "tool-call", toolCallId: id, toolName, input: JSON.stringify(input) }) as const;
 
 /** A message of a prompt as a provider takes it: `providerOptions` are no part of what it caches. */
-function itemOf(message: LanguageModelV3Message): SentItem {
+export function itemOf(message: LanguageModelV3Message): SentItem {
 	const parts = typeof message.content === "string" ? [] : message.content;
 	const signatures = parts.flatMap((part) => {
 		if (part.type !== "reasoning") return [];

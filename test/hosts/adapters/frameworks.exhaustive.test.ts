@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { beforeEach, vi } from "vitest";
+import { palimpsest as mastra } from "../../../src/hosts/adapters/mastra.ts";
 import { palimpsest as openaiAgents } from "../../../src/hosts/adapters/openai-agents.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { givenFor, type SentItem, toolNames } from "./agent-script.ts";
-import { task } from "./ai-sdk-agent.ts";
+import { itemOf as itemOfPrompt, task } from "./ai-sdk-agent.ts";
 import { type Driver, joinedItems, playsSixtyTurns } from "./framework.ts";
 
 let folder: string;
@@ -109,3 +110,95 @@ function itemOf(item: Item): SentItem {
 }
 
 playsSixtyTurns("openai-agents", openai, () => folder);
+
+/** Stored messages have times and random ids. */
+function withoutIds(messages: unknown): unknown {
+	const dropped = new Set(["id", "createdAt", "startedAt", "completedAt"]);
+	return JSON.parse(JSON.stringify(messages, (key, value) => (dropped.has(key) ? undefined : value)));
+}
+
+const ofMastra: Driver = {
+	packages: { "@mastra/core": "1.71.0", zod: "4.6.7" },
+	modelId: "claude-fable-5-2",
+	checksReasoning: true,
+	async play({ turns, provider, options, load }) {
+		const { Agent } = await load("@mastra/core/agent");
+		const { createTool } = await load("@mastra/core/tools");
+		const { z } = await load("zod");
+		const context = options && mastra(options);
+		const model = {
+			...{ specificationVersion: "v2", provider: "anthropic.messages", modelId: "claude-fable-5-2", supportedUrls: {} },
+			async doStream({ prompt }: { prompt: Parameters<typeof itemOfPrompt>[0][] }) {
+				await context?.settled();
+				const turn = provider.requests.length;
+				const { usage, signature } = provider.receive(prompt.map(itemOfPrompt));
+				const signed = { id: "0", providerMetadata: { anthropic: { signature } } };
+				const total = Math.round(usage.input + usage.read);
+				const calls = turns[turn]?.map(({ id, tool, input }) => {
+					return { type: "tool-call", toolCallId: id, toolName: tool, input: JSON.stringify(input) };
+				});
+				const said = [
+					{ type: "text-start", id: "1" },
+					{ type: "text-delta", id: "1", delta: "Done." },
+					{ type: "text-end", id: "1" },
+				];
+				const parts = [
+					{ type: "stream-start", warnings: [] },
+					...(calls
+						? [
+								{ type: "reasoning-start", ...signed },
+								{ type: "reasoning-delta", id: "0", delta: `Turn ${turn}.` },
+								{ type: "reasoning-end", ...signed },
+							]
+						: []),
+					...(calls ?? said),
+					{
+						type: "finish",
+						finishReason: calls ? "tool-calls" : "stop",
+						usage: {
+							inputTokens: total,
+							outputTokens: 60,
+							totalTokens: total + 60,
+							cachedInputTokens: Math.round(usage.read),
+						},
+					},
+				];
+				return { stream: ReadableStream.from(parts) };
+			},
+		};
+		const own = Object.fromEntries(
+			toolNames.map((name) => [
+				name,
+				createTool({
+					id: name,
+					description: `Runs ${name}.`,
+					inputSchema: z.object({ path: z.string() }),
+					async execute(_: unknown, { agent }: { agent: { toolCallId: string } }) {
+						const { kind, text } = givenFor(turns, agent.toolCallId);
+						if (kind === "error") throw new Error(text);
+						return kind === "json" ? { rows: text.split("\n") } : text;
+					},
+					...(name === "screenshot" && {
+						toModelOutput: (data: string) => ({
+							type: "content",
+							value: [{ type: "media", data, mediaType: "image/png" }],
+						}),
+					}),
+				}),
+			]),
+		);
+		const agent = new Agent({
+			...{ id: "a", name: "a", instructions: "You are an agent.", model },
+			tools: { ...own, ...context?.tools },
+			...(context && { inputProcessors: [context], errorProcessors: [context] }),
+		});
+		const played = await agent.stream(task, {
+			maxSteps: turns.length + 2,
+			providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } },
+		});
+		await played.consumeStream();
+		return withoutIds(played.messageList.get.all.db());
+	},
+};
+
+playsSixtyTurns("mastra", ofMastra, () => folder);
