@@ -34,6 +34,10 @@ const { output } = await build({
 		// Programs import these beside their framework.
 		"ai-sdk": "src/hosts/adapters/ai-sdk.ts",
 		langchain: "src/hosts/adapters/langchain.ts",
+		"openai-agents": "src/hosts/adapters/openai-agents.ts",
+		mastra: "src/hosts/adapters/mastra.ts",
+		strands: "src/hosts/adapters/strands.ts",
+		adk: "src/hosts/adapters/adk.ts",
 	},
 	platform: "node",
 	// jsonc-parser names its ES modules there; its other build requires parts by names that no bundler sees.
