@@ -4,8 +4,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { AdapterOptions } from "../../../src/hosts/adapters/adapter.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import { agentTurns, type SentItem, strictProvider } from "./agent-script.ts";
 
 export type Turns = ReturnType<typeof agentTurns>;
@@ -15,7 +16,6 @@ export type Provider = ReturnType<typeof strictProvider>;
 export interface Driver {
 	/** Packages in their versions. The first one is the framework. */
 	readonly packages: Readonly<Record<string, string>>;
-	readonly modelId: string;
 	/** Whether the provider checks what its reasoning is bound to. */
 	readonly checksReasoning?: boolean;
 	/** Plays the turns, with the adapter if there are options for it. Returns what the framework kept, without ids and times. */
@@ -29,8 +29,8 @@ export interface Driver {
 }
 
 /** Installs the packages under `build`, once, and plays 60 turns with and without the adapter. */
-export function playsSixtyTurns(name: string, driver: Driver, folder: () => string): void {
-	it(`60 turns of ${name} cost less, and are stored as without the adapter`, async ({ skip }) => {
+export function playsSixtyTurns(name: string, driver: Driver): void {
+	it(`60 turns of ${name} cost less, and are stored as without the adapter`, async ({ skip, onTestFinished }) => {
 		const home = resolve(import.meta.dirname, "../../../build/frameworks", name);
 		const [first = "", version] = Object.entries(driver.packages)[0] ?? [];
 		if (!existsSync(join(home, "node_modules", first))) {
@@ -42,11 +42,15 @@ export function playsSixtyTurns(name: string, driver: Driver, folder: () => stri
 		}
 		const found = createRequire(join(home, "package.json"));
 		const load = (module: string) => import(pathToFileURL(found.resolve(module)).href);
+		const folder = await scratchFolder();
+		for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) vi.stubEnv(name, undefined);
+		vi.stubEnv("XDG_STATE_HOME", join(folder, "state"));
+		onTestFinished(() => void vi.unstubAllEnvs());
 		const turns = agentTurns(60);
 		const checks = { checksReasoning: driver.checksReasoning === true };
 		const [alone, ours] = [strictProvider(checks), strictProvider(checks)];
 		const faults: string[] = [];
-		const options = { archive: "memory", folder: folder(), onFault: (line: string) => faults.push(line) };
+		const options = { archive: "memory", folder, onFault: (line: string) => faults.push(line) };
 		const kept = await driver.play({ turns, provider: alone, options: undefined, load });
 		const keptWithUs = await driver.play({ turns, provider: ours, options, load });
 		expect([faults, ours.refusals, alone.refusals]).toEqual([[], [], []]);
