@@ -13,7 +13,7 @@ const folder = join(packageFolder, "examples");
 const isInstalled = existsSync(join(folder, "node_modules/palimpsest-mcp"));
 const programs = ["openai-loop", "anthropic-loop", "vercel-ai", "langchain", "openai-agents", "mcp-client"];
 /** Those with an adapter keep the last eight turns, and mask when the window is nearly full. */
-const adapted: readonly string[] = ["vercel-ai", "langchain"];
+const adapted: readonly string[] = ["vercel-ai", "langchain", "openai-agents"];
 if (!isInstalled && process.env.CI)
 	throw new Error("The examples' own dependencies are absent: npm ci --prefix examples");
 if (!isInstalled) process.stderr.write("Skipped: examples. Run `npm ci --prefix examples` first.\n");
