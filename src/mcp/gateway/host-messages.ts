@@ -5,6 +5,7 @@ import type { Path } from "../../engine/conversation/paths.ts";
 import { spellingsOf, type ValueEdit, writeValues } from "../../formats/json-text/edit.ts";
 import { objectOf, stringAt } from "../../formats/json-text/value.ts";
 import { invalidParams } from "../answer.ts";
+import type { outputChecker } from "../output-schema.ts";
 import { noneKept } from "./allowance.ts";
 import { addsRecall, defersTools, errorLine, type GatewayState, note } from "./gateway-state.ts";
 import { askedBy, type Message, type ReadLine, readLine } from "./messages.ts";
@@ -122,7 +123,7 @@ async function answerMore(
 	if (asked.kind === "find") return answer(foundText(asked.words, deferredTools(state)), false);
 	if (!tool || isLeftOut(name, options.choice))
 		return answer(`There is no tool ${JSON.stringify(name)}. Ask by query for the tools that there are.`, true);
-	const wrong = await misfitsOf(tool, asked.given);
+	const wrong = await misfitsOf(tool, asked.given, request.bytes < smallCall);
 	if (wrong.length > 0) {
 		const places = wrong.map((pointer) => pointer || "/").join(", ");
 		const schema = JSON.stringify(tool.inputSchema);
@@ -158,15 +159,18 @@ function argumentsAt(value: unknown, path: Path): unknown {
 	);
 }
 
-const checkers = new WeakMap<JsonObject, Promise<(given: unknown) => readonly string[] | undefined>>();
+/** In bytes. */
+const smallCall = 10_000;
+
+const checkers = new WeakMap<JsonObject, Promise<ReturnType<typeof outputChecker>>>();
 
 /** Where arguments do not fit the schema of a tool. One that cannot be used is left to the server. */
-async function misfitsOf(tool: JsonObject, given: unknown): Promise<readonly string[]> {
+async function misfitsOf(tool: JsonObject, given: unknown, isSmall: boolean): Promise<readonly string[]> {
 	const checker =
 		checkers.get(tool) ??
-		import("../output-schema.ts").then(({ outputChecker }) => outputChecker(objectOf(tool.inputSchema)));
+		import("../output-schema.ts").then((schemas) => schemas.outputChecker(objectOf(tool.inputSchema)));
 	checkers.set(tool, checker);
-	return (await checker)(given) ?? [];
+	return (await checker)(given, isSmall) ?? [];
 }
 
 /** Asks the server in the name of the host, which does not get the answer. `undefined` if none comes in time. */
