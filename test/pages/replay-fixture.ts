@@ -29,7 +29,6 @@ export function replayFixture(conversations: Readonly<Record<string, number>>): 
 		});
 	const masking = {
 		masked_tool_results: 12,
-		repeated_tokens: 0,
 		tool_chars_before: 345_678,
 		tool_chars_after: 23_456,
 		tokens_before: 98_765,
