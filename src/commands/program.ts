@@ -316,7 +316,7 @@ function addReportCommands(program: Command): void {
 	addCommand(program, "replay <files...>", "Print the cost and the losses of each policy in recorded conversations.")
 		.option(
 			"--policies <names>",
-			"raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, last:N:EVERY, opencode, gemini-cli, presets, balanced:low, policy files; with commas between",
+			"raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, last:N:EVERY, opencode, gemini-cli, repeats, presets, balanced:low, policy files; with commas between",
 		)
 		.option(
 			"--prices <read,write>",

@@ -14,7 +14,7 @@ export function addTrialCommand(program: Command): void {
 		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; repeatable", repeatable)
 		.option("--upstream <api=url>", "with --env: base URL of anthropic, openai or gemini", repeatable)
 		.option("--results <file>", "where runs are written and continued (default: in the state folder)")
-		.option("--retry-failed", "make failed runs again")
+		.option("--retry-failed", "run again what failed")
 		.option("--keep <folder>", "keep the copy and the output of each run there")
 		.option("--html <file>", "also write a page")
 		.option("--json", "as JSON")
