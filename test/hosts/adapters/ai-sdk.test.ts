@@ -19,16 +19,15 @@ beforeEach(async () => {
 const openai = { provider: "openai.chat", modelId: "gpt-5.2" };
 
 it("turns with parallel calls, errors, images and objects are stored as without the adapter, and each request begins with the one before", async () => {
-	const turns = agentTurns(36);
+	const turns = agentTurns(11);
 	const [alone, ours] = [strictProvider(), strictProvider()];
 	const { tools, settled, ...middleware } = palimpsest({ archive: "memory", folder });
 	const kept = await runAgent({ turns, model: scriptedModel(turns, alone, openai) });
 	const model = scriptedModel(turns, ours, openai);
 	expect(await runAgent({ turns, model, middleware, tools, settled })).toEqual(kept);
-	expect(ours.refusals).toEqual([]);
-	expect(ours.breaks().map(({ before, after }) => [before.role, after.text.length < before.text.length])).toEqual([
-		["tool", true],
-	]);
+	expect([ours.refusals, ours.breaks()]).toEqual([[], []]);
+	// A long log is cut, and a file that is read again is left out, before they are first sent.
+	expect(ours.tokens() / alone.tokens()).toBeLessThan(0.8);
 });
 
 /** Turns of one tool, each with a long result. */
@@ -84,7 +83,9 @@ function playing(
 		return sent.at(-1);
 	};
 	const playTo = async (turns: readonly (readonly ScriptedCall[])[]) => {
-		for (let count = 0; count < turns.length; count += 1) await ask(promptOf(turns.slice(0, count)));
+		// Plans come of the whole history, so the start of a long one is not played.
+		for (let count = turns.length > 24 ? 20 : 0; count < turns.length; count += 1)
+			await ask(promptOf(turns.slice(0, count)));
 		return ask(promptOf(turns));
 	};
 	return { ...context, ask, playTo, sent, faults };
