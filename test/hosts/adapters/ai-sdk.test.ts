@@ -26,7 +26,7 @@ it("turns with parallel calls, errors, images and objects are stored as without 
 	const model = scriptedModel(turns, ours, openai);
 	expect(await runAgent({ turns, model, middleware, tools, settled })).toEqual(kept);
 	expect([ours.refusals, ours.breaks()]).toEqual([[], []]);
-	// A long log is cut, and a file that is read again is left out, before they are first sent.
+	// A long log is cut before it is first sent.
 	expect(ours.tokens() / alone.tokens()).toBeLessThan(0.8);
 });
 
