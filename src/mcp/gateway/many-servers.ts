@@ -59,8 +59,15 @@ export function createManyServers({
 	readonly version: string;
 }) {
 	const hub: Hub = {
-		servers: servers.map((one) => ({
-			...{ ...one, prefix: prefixOf(one.name), open: new Map(), handshake: undefined, ended: undefined, templates: [] },
+		servers: servers.map((one, place) => ({
+			...{
+				...one,
+				prefix: prefixAt(place, servers),
+				open: new Map(),
+				handshake: undefined,
+				ended: undefined,
+				templates: [],
+			},
 		})),
 		toHost,
 		places: new Map(),
@@ -95,7 +102,13 @@ export function createManyServers({
 	};
 }
 
-const prefixOf = (name: string) => `${name.replace(/[^\w-]+/g, "_")}_`;
+/** Names that are the same in the characters of a tool's name get a number. */
+function prefixAt(place: number, servers: readonly ServerOfMany[]): string {
+	const names = servers.map(({ name }) => name.replace(/[^\w-]+/g, "_"));
+	const own = names[place] as string;
+	const before = names.slice(0, place).filter((name) => name === own).length;
+	return before === 0 ? `${own}_` : `${own}_${before + 1}_`;
+}
 
 interface Sent {
 	readonly line: Buffer;
@@ -253,10 +266,23 @@ async function listOf(hub: Hub, server: KnownServer, { method, key, kind }: List
 		const isNamed = kind === "tool" || kind === "prompt";
 		const name = stringAt(item, isNamed ? "name" : kind === "task" ? "taskId" : "uri") ?? "";
 		if (kind === "template") server.templates.push(String(item.uriTemplate).replace(/\{.*/s, ""));
-		const known = isNamed ? server.prefix + name : name;
+		const known = isNamed ? unusedName(hub, { server, kind, name }) : name;
 		hub.places.set(`${kind} ${known}`, { server, name });
 		return isNamed ? { ...item, name: known } : item;
 	});
+}
+
+/** The tool `hub_find` of a server `git` and the tool `find` of a server `git_hub` would have the same name. */
+function unusedName(
+	hub: Hub,
+	{ server, kind, name }: { readonly server: KnownServer; readonly kind: Listing["kind"]; readonly name: string },
+): string {
+	const full = server.prefix + name;
+	for (let count = 1; ; count += 1) {
+		const known = count === 1 ? full : `${full}_${count}`;
+		const place = hub.places.get(`${kind} ${known}`);
+		if (!place || (place.server === server && place.name === name)) return known;
+	}
 }
 
 interface Passed {

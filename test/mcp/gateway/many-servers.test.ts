@@ -147,4 +147,20 @@ describe("several servers as one", () => {
 		const { result } = await ask("tools/list");
 		expect((result as { tools: unknown[] }).tools).toHaveLength(2);
 	});
+
+	it("keep tools apart whose names with the server's before them are the same", async () => {
+		const tools = (...names: string[]) => ({ "tools/list": { tools: names.map((name) => ({ name })) } });
+		const { ask } = several({
+			git: server("git", tools("hub_find")),
+			git_hub: server("git_hub", tools("find")),
+			"git hub": server("git hub", tools("find")),
+		});
+		await ask("initialize", { protocolVersion: "2025-11-25" });
+		const listed = ((await ask("tools/list")).result as { tools: { name: string }[] }).tools.map(({ name }) => name);
+		expect(listed).toEqual(["git_hub_find", "git_hub_find_2", "git_hub_2_find"]);
+		const called = await Promise.all(listed.map((name, index) => ask("tools/call", { name }, `call ${index}`)));
+		expect(called).toMatchObject(
+			["git hub_find", "git_hub find", "git hub find"].map((text) => ({ result: { content: [{ text }] } })),
+		);
+	});
 });
