@@ -11,6 +11,7 @@ export const geminiStream = eventStream({
 	title: "Gemini CLI stream",
 	looksFor: "Gemini CLI stream (events of `type` init, message, tool_use with `tool_id`, tool_result, result)",
 	types: ["init", "message", "tool_use", "tool_result", "error", "result"],
+	tells: { type: "init", by: "session_id" },
 	call: { type: "tool_use", id: "tool_id", name: "tool_name" },
 	text: "content",
 	output: "output",
@@ -23,6 +24,8 @@ export const droidStream = eventStream({
 	looksFor:
 		"Factory Droid stream (events of `type` system, message, tool_call with `toolName`, tool_result, completion)",
 	types: ["system", "message", "reasoning", "tool_call", "tool_result", "error", "completion"],
+	// Streams of Claude Code begin with the same event of `type` system.
+	tells: { type: "message", by: "role" },
 	call: { type: "tool_call", id: "id", name: "toolName" },
 	text: "text",
 	output: "value",
@@ -30,13 +33,15 @@ export const droidStream = eventStream({
 
 interface Stream extends Pick<Format, "name" | "title" | "looksFor"> {
 	readonly types: readonly string[];
+	/** An event without a call that no other stream has, and its member that is a string. */
+	readonly tells: { readonly type: string; readonly by: string };
 	readonly call: { readonly type: string; readonly id: string; readonly name: string };
 	/** The members that hold the text of a message, and the output of a result. */
 	readonly text: string;
 	readonly output: string;
 }
 
-function eventStream({ types, call, text, output, ...names }: Stream): Format {
+function eventStream({ types, tells, call, text, output, ...names }: Stream): Format {
 	const isResultless = (event: JsonObject) => event.type === "message" || event.type === "reasoning";
 	const readEvent = (event: JsonObject, path: Path): Message | undefined => {
 		const time = timeAt(event, "timestamp");
@@ -57,11 +62,11 @@ function eventStream({ types, call, text, output, ...names }: Stream): Format {
 	return {
 		...names,
 		probe: ({ messages }) =>
-			probeEach(messages, `an event of \`type\` ${types[0]} or ${call.type}`, (event) => {
+			probeEach(messages, `an event of \`type\` ${tells.type} or ${call.type}`, (event) => {
 				if (!isJsonObject(event) || !types.includes(String(event.type))) return "an event of a known `type`";
 				if (event.type === "message" && !hasMember(event, text)) return `\`${text}\` in a message`;
-				const begins = event.type === types[0] && stringAt(event, "session_id") !== undefined;
-				return begins || (event.type === call.type && stringAt(event, call.name) !== undefined);
+				const isTelling = event.type === tells.type && stringAt(event, tells.by) !== undefined;
+				return isTelling || (event.type === call.type && stringAt(event, call.name) !== undefined);
 			}),
 		read: (located) => readEvents(names.name, located, readEvent),
 		write: {

@@ -20,7 +20,6 @@ export const row: FormatRow = {
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	timed: (message, time) => ({ ...message, createdAt: new Date(time).toISOString() }),
-	masksJson: ["an object", "a text part without a text"],
 	flagsErrors: true,
 	resultsStandInCalls: true,
 	unknownRole: (role, text) => ({ id: "m", role, content: { format: 2, parts: [{ type: "text", text }] } }),

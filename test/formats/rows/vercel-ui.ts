@@ -20,7 +20,6 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes: textPartShapes,
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
-	masksJson: ["an object", "a text part without a text"],
 	flagsErrors: true,
 	resultsStandInCalls: true,
 	unknownRole: (role, text) => ({ id: "m", role, parts: [{ type: "text", text }] }),
