@@ -23,17 +23,17 @@ A policy says what is masked, guarded and truncated. Each layer overrides the on
 6. \`--set key=value\`, repeatable
 7. the \`policy\` argument of a tool call
 
-The last layer that names a preset decides which one. Our texts are in the language of \`locale\`, else in that of a named preset of a
-document, else in the reader's: French, Chinese, or English for every other language (\`LC_ALL\`, \`LC_MESSAGES\`, \`LANG\`, or the system's
-on macOS and Windows); last comes the preset's own.
+The last layer that names a preset decides which one. Our texts are in the language of \`locale\`, else of a named preset other than
+\`balanced\`, else of the reader: French, Chinese, or English for every other language (\`LC_ALL\`, \`LC_MESSAGES\`, \`LANG\`, or the system's
+on macOS and Windows), else of the preset.
 
 The policy file is that of \`--policy\`, else of \`PALIMPSEST_POLICY\`, else \`palimpsest/palimpsest.toml\` in the user's configuration
 folder (\`$XDG_CONFIG_HOME\`, \`~/.config\`; on Windows \`%APPDATA%\`). A change takes effect without a restart; while the file is
-invalid or missing, the last valid one stays. \`[observation_masking.schema1]\` is another name of \`[mask]\`.
+invalid or missing, the last valid one stays in force. \`[observation_masking.schema1]\` is another name of \`[mask]\`.
 
 Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`["truncate", "drop"]\`); anything else is text, \`null\` is
-null, and an empty variable counts as absent. The variable of \`mask.window_turns\` is \`PALIMPSEST_MASK_WINDOW_TURNS\`. What the schema
-does not allow is refused, with its name.`;
+null, and an empty variable counts as absent. The variable of \`mask.window_turns\` is \`PALIMPSEST_MASK_WINDOW_TURNS\`. A key or value
+that the schema does not allow is refused by name.`;
 
 /** The text of `docs/policy.md`. */
 export function policyReference(): string {
@@ -47,11 +47,10 @@ export function policyReference(): string {
 		introduction,
 		"## Fields",
 		table(["Key", "Default; type", "Description"], rows),
-		`Whole numbers are at most ${mostOfUsual} where no other limit is given. Not fields: ${others.join("; ")}.`,
+		`Whole numbers are at most ${mostOfUsual} where no other limit is given. These variables are not fields: ${others.join("; ")}.`,
 		"## A file that is merely found",
 		describeFound(fields),
 		"## Presets",
-		"What each preset changes.",
 		...presetNames.map((name) => describePreset(name, presets[name], fields)),
 	];
 	return `${parts.join("\n\n")}\n`;
@@ -79,9 +78,9 @@ function describeFound(fields: readonly PolicyField[]): string {
 		if (typeof answer === "string") return [];
 		return [`${code(key)}: ${answer.map((value) => code(JSON.stringify(value))).join(", ")}`];
 	});
-	return `A \`palimpsest.toml\` in the working directory may be anybody's. For \`proxy\` and \`serve --http\` nothing of it counts. Elsewhere it
-cannot set ${never.join(", ")}. Some fields take only these values of it: ${some.join("; ")}. The rest is ignored with a warning (\`palimpsest policy check\`). Name the
-file by \`--policy\`, and all of it counts.`;
+	return `A \`palimpsest.toml\` in the working directory may be anybody's. \`proxy\` and \`serve --http\` ignore it. Elsewhere it
+cannot set ${never.join(", ")}. Some fields take only these values from it: ${some.join("; ")}. The rest is ignored with a warning (\`palimpsest policy check\`). If you
+name the file by \`--policy\`, all of it counts.`;
 }
 
 function describePreset(name: string, preset: Preset, fields: readonly PolicyField[]): string {

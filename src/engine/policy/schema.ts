@@ -124,7 +124,7 @@ const mask = section("Masking of old tool results.", {
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
 	by: choice(
 		["palimpsest", "provider"],
-		"Who takes old results out of Anthropic requests in the proxy. `palimpsest`: placeholders. `provider`: Anthropic clears them (docs/proxy.md#the-provider-clears).",
+		"Who removes old results from Anthropic requests in the proxy. `palimpsest`: placeholders. `provider`: Anthropic clears them (docs/proxy.md#the-provider-clears).",
 	),
 });
 
@@ -135,7 +135,7 @@ const guard = section("Keeping a conversation within the model's context window.
 		["truncate", "mask", "drop"],
 		"Steps, in this order, until the conversation fits.",
 	),
-	model: absentOr(z.string().min(1), "Model whose window and encoding count when a call names none."),
+	model: absentOr(z.string().min(1), "Model whose window and encoding are used when a call names none."),
 	context_window_override: absentOr(largeNumber.min(1), "Context window in tokens, in place of the model's own."),
 	unknown_window: field(
 		z.union([largeNumber.min(1), z.enum(["refuse", "leave"])]),
@@ -146,7 +146,7 @@ const guard = section("Keeping a conversation within the model's context window.
 	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
 	target_ratio: absentOr(
 		z.number().gt(0).max(1),
-		"Share of the budget to which a conversation over it is reduced. Null: just under the budget.",
+		"Share of the budget to which the guard reduces a larger conversation. Null: just under the budget.",
 	),
 	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
 	max_tool_result_chars: field(
@@ -193,7 +193,7 @@ const archive = section("Archiving of originals; `--archive` says where.", {
 	),
 	redact_credentials: flag(
 		false,
-		"The same for credentials of well-known forms. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
+		"Whether credentials of well-known forms are replaced too. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
 	),
 });
 
@@ -201,7 +201,7 @@ const truncate = section("Cutting one large text, and large results in the guard
 	strategy: field(
 		z.enum(truncationStrategies),
 		"head_tail",
-		"What is kept of a text over the limit, also by the guard. `head_tail`: start and end. `auto`: by the text's structure and the purpose of the call. The others: always this way.",
+		"Which parts of a text over the limit are kept, also by the guard. `head_tail`: start and end. `auto`: by the text's structure and the purpose of the call. The others: always this way.",
 	),
 	max_chars: field(
 		largeNumber,
@@ -210,16 +210,16 @@ const truncate = section("Cutting one large text, and large results in the guard
 	),
 	command_chars: absentOr(
 		largeNumber,
-		"The same for commands that run something, list files or write, on arrival in the proxy or a plugin. Null, or with `mask.thrift` low: `max_chars`.",
+		"`max_chars` for results of commands that run, list or write something, as they arrive in the proxy or a plugin. Null, or with `mask.thrift` low: `max_chars`.",
 	),
-	repeats: field(z.boolean(), false, "Leave out lines of a new result that stand in an earlier one that is in view."),
+	repeats: field(z.boolean(), false, "Whether lines of a new result are left out if an earlier one in view has them."),
 	max_tokens: absentOr(
 		largeNumber.min(1),
-		"The limit in tokens, with notices, in place of `max_chars`. `auto` then replaces `head_tail`. Not for the guard.",
+		"The limit in tokens, with notices, in place of `max_chars`. `auto` then replaces `head_tail`. The guard ignores it.",
 	),
 	head_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the start."),
 	tail_chars: field(largeNumber, 2_000, "Characters that `head_tail` keeps from the end."),
-	keep_ansi: flag(false, "Whether escape sequences of terminals stay. By `head_tail` they always do."),
+	keep_ansi: flag(false, "Whether escape sequences of terminals stay. `head_tail` always keeps them."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
 		"Your own text between head and tail, with the same variables.",
@@ -242,7 +242,7 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 	answered_by: field(
 		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
 		["sampling", "openai-compatible", "caller"],
-		"Who writes a summary, the first that is available: the client's model, the endpoint in the environment, the caller. `none`: the guard's steps instead.",
+		"Who writes a summary: the first available of the client's model, the endpoint in the environment and the caller. `none`: the guard's steps instead.",
 	),
 	keep_user_text: field(
 		z.union([z.boolean(), z.enum(["summaries"])]),
@@ -255,7 +255,7 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 	),
 	max_summary_tokens: field(largeNumber.min(1), 2_000, "Most tokens that a summary should have."),
 	prompt_tokens: field(largeNumber.min(1), 60_000, "Most tokens of the prompt for a summary."),
-	caller_prompt_tokens: field(largeNumber.min(1), 6_000, "The same where the caller writes it."),
+	caller_prompt_tokens: field(largeNumber.min(1), 6_000, "The same, if the caller writes the summary."),
 });
 
 const price = z.number().min(0).max(1_000_000);
@@ -277,7 +277,7 @@ const prices = section("The prices of tokens.", {
 	thinking_redone: field(
 		z.number().min(0).max(1),
 		0.3,
-		"Share of the present turn's reasoning that a model produces again where masking made it invalid. An assumption.",
+		"Share of the present turn's reasoning that a model produces again after masking made it invalid (assumed).",
 	),
 	fault: field(
 		price,
@@ -306,7 +306,7 @@ export const policySchema = z.strictObject({
 	),
 	media: choice(
 		["keep", "mask"],
-		"Images, audio and documents in old results: kept, or replaced by a line that describes them.",
+		"Whether images, audio and documents in old results are kept, or replaced by a line that describes them.",
 	),
 	thinking: absentOr(
 		z.enum(["auto", "keep", "strip_after_edit", "refuse"]),
@@ -326,7 +326,7 @@ export const policySchema = z.strictObject({
 	prices,
 	figures: choice(
 		["all", "private", "none"],
-		"Figures for `palimpsest stats`: kept with the last names of folders, without them, or not at all.",
+		"Whether figures for `palimpsest stats` are kept with the last names of folders (`all`), without (`private`), or not at all.",
 	),
 });
 
