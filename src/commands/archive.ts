@@ -172,7 +172,7 @@ export async function restore(file: string, options: ArchiveCommandOptions): Pro
 	tell("redacted before they were kept, so not restored exactly", redacted);
 	if (after !== undefined) {
 		say(
-			`${after} blocks of reasoning come after restored results. Those that were produced while a result was masked or cut no longer fit, and the provider may refuse them with status 400: go on through the proxy, or let \`palimpsest rescue\` take them out.`,
+			`${after} blocks of reasoning come after restored results. Those that were produced while a result was masked or cut no longer fit, and the provider may refuse them with status 400: continue through the proxy, or remove them by \`palimpsest rescue\`.`,
 		);
 	}
 	if (Object.values(left).some((names) => names.length > 0)) process.exitCode = exitCodes.refusedInput;

@@ -227,7 +227,7 @@ async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
 			name,
 			state: "failed",
 			found: text,
-			advice: "Correct the file at that place; its program cannot read it either.",
+			advice: "Correct the file at that place: its own program cannot read it either.",
 		};
 	const broken = found.find(({ problem }) => problem !== undefined)?.part;
 	if (broken !== undefined) {
@@ -239,7 +239,7 @@ async function checkEntries(present: readonly PresentHost[]): Promise<Finding> {
 		found.some(({ part, state }) => part.split(" ")[0] === host && state.startsWith("installed")),
 	);
 	if (twice !== undefined) {
-		const advice = `${twice} has our plugin and a second entry of ours: palimpsest uninstall ${twice}, or palimpsest hook uninstall ${twice}, takes that out.`;
+		const advice = `${twice} has our plugin and a second entry of ours: palimpsest uninstall ${twice}, or palimpsest hook uninstall ${twice}, removes that entry.`;
 		return { name, state: "warning", found: text, advice };
 	}
 	const isReached = present.some(({ servers }) => servers.some(({ kind }) => kind === "gateway"));

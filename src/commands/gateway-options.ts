@@ -27,7 +27,7 @@ export function addGatewayCommand(program: Command): void {
 		.option("--describe-max <count>", "most characters of a tool's description", aboveZero)
 		.option(
 			"--defer <unused|file>",
-			"list tools that you have not called in 30 sessions by a line each; a file names others that stay",
+			"list each tool that you have not called in 30 sessions in one line; a file names tools that stay",
 		)
 		.addOption(
 			new Option("--recall <by>", "the reader of originals: an added tool, or the host's own palimpsest server")

@@ -156,7 +156,7 @@ async function isBrought(name: string, what: "server" | "hook", options: Install
 	const own = await bringing(name, what, options);
 	if (!own) return false;
 	say(
-		`${own.title} has our plugin, which brings the ${what}: nothing to install. Take it out first by ${own.removedBy}`,
+		`${own.title} has our plugin, which brings the ${what}: nothing to install. Remove the plugin first by ${own.removedBy}`,
 	);
 	return true;
 }
@@ -314,7 +314,7 @@ function isOnlyPlugin(plugin: PluginHost | undefined): boolean {
 
 function findHost(name: string): ServerHost {
 	const known = [...serverHosts, ...onlyPlugins].map((host) => host.name);
-	if (onlyPlugins.some((host) => host.name === name)) refuseUsage(`${name} has no MCP servers in a file that is known`);
+	if (onlyPlugins.some((host) => host.name === name)) refuseUsage(`${name} has no MCP servers in a known file`);
 	return serverHosts.find((host) => host.name === name) ?? refuseUnknown("host", name, known);
 }
 

@@ -14,7 +14,7 @@ export function addSetupCommands(program: Command): void {
 		.option("--tools <names>", "tools to offer, separated by commas (default: all)")
 		.option("--local", "start this program, not the published package; a checkout always does")
 		.option("--gateway [servers...]", "put the gateway before other servers of the host instead (default: all)")
-		.option("--defer", "with --gateway: list tools that you have not called in 30 sessions by a line each")
+		.option("--defer", "with --gateway: list each tool that you have not called in 30 sessions in one line")
 		.option("--plugin", "let Claude Code install our plugin, whose mod cuts results before they are stored")
 		.option("--statusline", "show context, cache and savings in the status line of Claude Code instead")
 		.option("--list", "list the hosts, and the servers behind the gateway")

@@ -92,7 +92,7 @@ function notesOn({ arms, compared }: TrialReport): string[] {
 	const [unpriced, estimated] = [sum("unpriced_requests"), sum("estimated_requests")];
 	const hasFailures = arms.some((arm) => failuresOf(arm) > 0);
 	return [
-		"solved, and the means of a run: without the runs that failed. 95 %: Wilson's interval.",
+		"solved and the means of a run leave out failed runs. 95 %: Wilson's interval.",
 		...(paired > 0
 			? [
 					`differences: of runs of the same task and trial. 95 %: of solved by Newcombe's method 10 for pairs; of the others by Student's t over ${counted(paired, "task")}.`,

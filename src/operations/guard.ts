@@ -205,7 +205,7 @@ function planFollowUp(given: {
 }): { readonly edits: readonly InsertEdit[]; readonly report: FollowUpReport } {
 	const { source, response, locale, meter } = given;
 	if (!source.format.write.appends) {
-		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}) (its program writes the messages). Leave \`last_response\` out.`;
+		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes the messages. Leave \`last_response\` out.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const broken_calls = response.calls.filter((call) => !call.isUsable).length;
@@ -217,7 +217,7 @@ function planFollowUp(given: {
 	if (broken_calls < response.calls.length) return notAppended("has_usable_call");
 	if (hasUnansweredCalls(source.transcript)) {
 		const message =
-			"Expected `last_response` with the conversation as sent in the last call. Its last message makes calls without results, and a message after them would separate them from their results. Pass the conversation without that message.";
+			"Expected `last_response` with the conversation as sent in the last call. Its last message makes calls without results, and another message would separate the two. Pass the conversation without that message.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const last = source.transcript.messages.at(-1);

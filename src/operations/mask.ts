@@ -50,6 +50,6 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 /** Why a window of no turns masks nothing. */
 export function notesOnWindow({ mask }: Pick<MaskRequest["policy"], "mask">): readonly string[] {
 	if (!mask.enabled || mask.window_turns > 0) return [];
-	const least = "It is the number of latest tool turns whose results stay: at least 1 for masking.";
+	const least = "It is the number of latest tool turns whose results stay. Masking needs at least 1.";
 	return [`mask.window_turns = ${mask.window_turns} masks nothing. ${least}`];
 }

@@ -118,7 +118,7 @@ async function originalsOf(archive: Archive, toolCallId: string): Promise<Listin
 
 function nothingKept(): PalimpsestError {
 	const message =
-		"No original is kept under this reference or id. Copy it from the placeholder, character by character; originals that were never archived here, or have expired, cannot be recalled.";
+		"No original is kept under this reference or id. Copy it from the placeholder, character by character. An original that was never archived here, or has expired, cannot be recalled.";
 	return new PalimpsestError("original_not_found", message);
 }
 

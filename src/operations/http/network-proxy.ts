@@ -40,7 +40,7 @@ function proxyAt(value: string, variable: string): Pick<NetworkProxy, "url" | "a
 	const isWhole = url && /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === "/";
 	if (!isWhole) {
 		const form = "such as http://proxy.example:8080, with USER:PASSWORD@ before the host if it demands them";
-		const message = `Expected ${variable} to be the address of a proxy over http or https, ${form}. Write other characters than letters and digits in them as %XX. Hosts that are reached without it are named in NO_PROXY.`;
+		const message = `Expected ${variable} to be the address of a proxy over http or https, ${form}. Write all characters in them but letters and digits as %XX. NO_PROXY names the hosts that need no proxy.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const { username, password } = url;

@@ -92,7 +92,7 @@ export function endpointName(model: string): string {
 }
 
 export const expectedBaseUrl =
-	"Expected the base URL of a chat-completions endpoint, such as https://api.openai.com/v1, without user and password. Give the key apart.";
+	"Expected the base URL of a chat-completions endpoint, such as https://api.openai.com/v1, without user and password. Give the key separately.";
 
 export function isBaseUrl(text: string): boolean {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
