@@ -143,7 +143,7 @@ export function calibrate(
 	const texts = request.tokens - fixed;
 	const factor = Math.round(((inputTokens - fixed) / texts) * 1_000) / 1_000;
 	if (!(factor >= possible.low && factor <= possible.high)) {
-		const note = `The given usage of ${inputTokens} input tokens was ignored: it cannot belong to this conversation, which had ${request.tokens} counted tokens before its last answer.`;
+		const note = `The given usage, ${inputTokens} input tokens, cannot belong to this conversation, which had ${request.tokens} counted tokens before its last answer, so it was ignored.`;
 		return { ...estimate, notes: [...estimate.notes, note] };
 	}
 	const added = 1 - texts / (total.tokens - (total.fixed ?? 0));
@@ -158,7 +158,7 @@ export function calibrate(
 }
 
 const tooLarge =
-	"The usage given is larger than this conversation explains. Pass the system prompt and the tools too; otherwise the texts are estimated too large.";
+	"The usage given is larger than this conversation explains: pass the system prompt and the tools too, or the texts will be estimated too large.";
 
 /** The message before which the request of the last answer ends. */
 export function startOfLastAnswer({ messages }: Transcript): number {

@@ -37,7 +37,7 @@ export function cutOfCall(
 	// As in the policy: no text has fewer.
 	requireWholeNumber("max_tokens", maxTokens, { least: 1 });
 	if (maxChars !== undefined && maxTokens !== undefined) {
-		throw new PalimpsestError("invalid_argument", "Expected only one of `max_chars` and `max_tokens`; got both.");
+		throw new PalimpsestError("invalid_argument", "Expected either `max_chars` or `max_tokens`, and not both.");
 	}
 	if (asked !== undefined && !truncationStrategies.includes(asked)) {
 		const expected = `Expected \`strategy\` to be ${truncationStrategies.join(", ")}`;

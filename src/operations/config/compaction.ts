@@ -79,7 +79,7 @@ function readEndpoint(environment: Environment): (OpenAiCompatibleOptions & { re
 	const isTimeout = !timeout || (/^\d*[1-9]\d*$/.test(timeout) && Number(timeout) <= longestTimeout);
 	const problems = Object.entries({
 		[`URL: ${expectedBaseUrl}`]: isBaseUrl(baseUrl),
-		"MODEL: Expected the name of a model at PALIMPSEST_LLM_URL; got none.": model !== "",
+		"MODEL: Expected the name of the model at PALIMPSEST_LLM_URL, got none.": model !== "",
 		[`TIMEOUT_MS: Expected a whole number of milliseconds from 1 to ${longestTimeout}.`]: isTimeout,
 		"KEY: Expected a key of ASCII characters without white space, as HTTP headers take it.":
 			!apiKey || /^[\x21-\x7e]+$/.test(apiKey),
