@@ -39,7 +39,7 @@ export function programOf({ program: name, ...pointed }: ProgramOptions, given: 
 	}
 	if (pointed.env) return { program, parametersFor: () => given, readsPrompt: true };
 	return refuseUsage(
-		`palimpsest does not know how ${program.title} takes a prompt without a terminal: name its arguments after --, with {prompt} among them`,
+		`how ${program.title} takes a prompt without a terminal is not known here: name its arguments, with {prompt} among them, after --`,
 	);
 }
 
