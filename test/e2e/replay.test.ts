@@ -63,6 +63,7 @@ const shape = (policy: string) => ({
 	masked_tool_results: number,
 	recall: shares,
 	recall_in_digests: shares,
+	repeated_tokens: number,
 });
 const rivals = ["clear:30000:3:20000", "last:5:10", "opencode"];
 const defaults = ["raw", "window:8", "stride:10", "break_even:8", "balanced", ...rivals];

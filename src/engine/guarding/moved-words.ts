@@ -48,7 +48,8 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	// Words of an earlier drop are at the end of a message.
 	const written = usersTexts({ ...keeping, transcript }).map((own, message) => [...(answers[message] ?? []), ...own]);
 	// A skill or a file that stands in a message would leave room for nothing else.
-	const isHuge = (tokens: number) => excess({ chars: 0, tokens: 2 * tokens }) > 0;
+	const isHuge = (tokens: number) =>
+		parameters.dropsOversized !== undefined && excess({ chars: 0, tokens: 2 * tokens }) > 0;
 	const words = written.map((texts) =>
 		texts.map((text) => {
 			const { countTokens } = parameters.meter;
