@@ -25,7 +25,7 @@ describe("the tool's definition", () => {
 			annotations: { readOnlyHint: true, openWorldHint: false },
 		});
 		expect(recall?.description).toMatch(/intact original.*ref=, réf= or #/);
-		expect(client.getInstructions()).toContain("read it with recall_original");
+		expect(client.getInstructions()).toContain("recall_original reads the intact original");
 		expect(Buffer.byteLength(client.getInstructions() ?? "")).toBeLessThan(2_048);
 		const countTokens = await loadCounter("o200k_base");
 		expect(countTokens(JSON.stringify(recall))).toBeLessThanOrEqual(250);
