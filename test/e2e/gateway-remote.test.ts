@@ -72,12 +72,16 @@ describe("a server over HTTP", () => {
 
 	it("gives the host the reason of a refusal, and the way to give a token", async () => {
 		const seen: (string | undefined)[] = [];
+		const challenge = 'Bearer resource_metadata="https://example.org/.well-known/oauth-protected-resource"';
 		const address = await standIn((request, response) => {
 			seen.push(request.headers.authorization);
-			response.writeHead(401).end("no");
+			response.writeHead(401, { "www-authenticate": challenge }).end("no");
 		});
 		const { connect } = await connected(address, ["--header", "Authorization=MY_TOKEN"], { MY_TOKEN: "Bearer secret" });
-		await expect(connect()).rejects.toThrow(/HTTP status 401\. Give its token: --header Authorization=VARIABLE/);
+		await expect(connect()).rejects.toMatchObject({
+			message: expect.stringMatching(/HTTP status 401\. Give its token: --header Authorization=VARIABLE/),
+			data: { http_status: 401, www_authenticate: challenge },
+		});
 		expect(seen).toContain("Bearer secret");
 	});
 
