@@ -126,7 +126,7 @@ export function withOwnArchive<T>(
 ): Promise<T> {
 	return withArchive(options, policy, async (archive) => {
 		if (archive) return work(archive);
-		const message = "Expected an archive to read from; got `none`, which keeps nothing. Name one with --archive.";
+		const message = "Expected an archive to read from; got none, which keeps nothing. Name one with --archive.";
 		throw new PalimpsestError("invalid_argument", message);
 	});
 }
