@@ -22,7 +22,8 @@ interface KnownServer extends ServerOfMany {
 	handshake: JsonObject | undefined;
 	/** Why it answers no more. */
 	ended: string | undefined;
-	readonly templates: string[];
+	/** What the addresses of its templates begin with. */
+	readonly templates: Set<string>;
 }
 
 interface Hub {
@@ -66,7 +67,7 @@ export function createManyServers({
 				open: new Map(),
 				handshake: undefined,
 				ended: undefined,
-				templates: [],
+				templates: new Set<string>(),
 			},
 		})),
 		toHost,
@@ -248,12 +249,14 @@ interface Listing {
 
 async function listAll(hub: Hub, listing: Listing): Promise<readonly JsonObject[]> {
 	const capability = listing.key === "resourceTemplates" ? "resources" : listing.key;
-	const lists = await Promise.all(able(hub, capability).map((server) => listOf(hub, server, listing)));
-	return lists.flat();
+	const lists = await Promise.all(
+		able(hub, capability).map(async (server) => ({ server, items: await listOf(hub, server, listing) })),
+	);
+	// In the order of the servers, whichever answers first, so that the names are the same each time.
+	return lists.flatMap(({ server, items }) => items.map((item) => named(hub, server, { item, kind: listing.kind })));
 }
 
-/** The items of a server, by names that the host can tell apart. */
-async function listOf(hub: Hub, server: KnownServer, { method, key, kind }: Listing): Promise<readonly JsonObject[]> {
+async function listOf(hub: Hub, server: KnownServer, { method, key }: Listing): Promise<readonly JsonObject[]> {
 	const items: JsonObject[] = [];
 	let cursor: string | undefined;
 	for (let pages = 0; pages < mostPages; pages += 1) {
@@ -262,14 +265,21 @@ async function listOf(hub: Hub, server: KnownServer, { method, key, kind }: List
 		cursor = result && stringAt(result, "nextCursor");
 		if (cursor === undefined) break;
 	}
-	return items.map((item) => {
-		const isNamed = kind === "tool" || kind === "prompt";
-		const name = stringAt(item, isNamed ? "name" : kind === "task" ? "taskId" : "uri") ?? "";
-		if (kind === "template") server.templates.push(String(item.uriTemplate).replace(/\{.*/s, ""));
-		const known = isNamed ? unusedName(hub, { server, kind, name }) : name;
-		hub.places.set(`${kind} ${known}`, { server, name });
-		return isNamed ? { ...item, name: known } : item;
-	});
+	return items;
+}
+
+/** An item by a name that the host can tell apart. */
+function named(
+	hub: Hub,
+	server: KnownServer,
+	{ item, kind }: { readonly item: JsonObject; readonly kind: Listing["kind"] },
+): JsonObject {
+	const isNamed = kind === "tool" || kind === "prompt";
+	const name = stringAt(item, isNamed ? "name" : kind === "task" ? "taskId" : "uri") ?? "";
+	if (kind === "template") server.templates.add(String(item.uriTemplate).replace(/\{.*/s, ""));
+	const known = isNamed ? unusedName(hub, { server, kind, name }) : name;
+	hub.places.set(`${kind} ${known}`, { server, name });
+	return isNamed ? { ...item, name: known } : item;
 }
 
 /** The tool `hub_find` of a server `git` and the tool `find` of a server `git_hub` would have the same name. */
@@ -316,7 +326,7 @@ function pass(hub: Hub, { line, read }: Sent, { id, kind, name, at }: Passed): v
 function likelyPlace(hub: Hub, kind: Passed["kind"], name: string) {
 	if (kind === "resource") {
 		const having = able(hub, "resources");
-		const isOf = ({ templates }: KnownServer) => templates.some((start) => start !== "" && name.startsWith(start));
+		const isOf = ({ templates }: KnownServer) => [...templates].some((start) => start !== "" && name.startsWith(start));
 		const server = having.find(isOf) ?? having[0];
 		return server && { server, name };
 	}
