@@ -221,7 +221,7 @@ const mostItems = 3;
 /** Values that are nested deeper stay as they are. */
 const deepest = 64;
 
-/** Stands for a string whose text is taken out: many schemas want one that is not empty. */
+/** Replaces a string that we take out. Many schemas refuse an empty string. */
 const takenOut = "…";
 
 interface Shape {

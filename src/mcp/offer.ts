@@ -111,7 +111,7 @@ function instructions(policy: Policy, offered: readonly Tool[]): string {
 				]
 			: []),
 		names.includes("recall_original")
-			? "A placeholder stands for an old tool result, left out on purpose: recall_original reads the intact original."
+			? "A placeholder marks an old tool result that was left out on purpose: recall_original reads the intact original."
 			: "A placeholder says that an old tool result was left out on purpose: no error.",
 		describePolicy(policy, { conversations, texts }),
 	].join("\n");

@@ -15,8 +15,8 @@ import type { FurtherCuts, ResultCutter } from "./further-cuts.ts";
 
 /**
  * Plans the dropping of the oldest groups until the conversation fits (docs/strategies.md#dropping). With a
- * cutter, the largest results are cut further first, and groups so large that little of the older ones could stay go before
- * these. System messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
+ * cutter, the largest results are cut further first. A text that would push out nearly all older groups can go before them.
+ * System messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
  * it first. If user and assistant must alternate, one more group goes or an answer stays; where only their texts must, an
  * answer stays if it fits.
  */
@@ -150,7 +150,7 @@ export interface DropParameters {
 	readonly held?: readonly number[];
 	/** Starts to cut results further before groups are dropped. */
 	readonly startCutter?: (() => ResultCutter) | undefined;
-	/** Whether groups so large that little of the older ones could stay go before these; `alone`: no others go. */
+	/** Whether a text that would push out nearly all older groups goes before them; `alone`: nothing else is dropped. */
 	readonly dropsOversized?: "first" | "alone" | undefined;
 	/** Replays the history, so that dropped messages stay dropped. Without it, they are dropped once, at the end. */
 	readonly hysteresis?: {

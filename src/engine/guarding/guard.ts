@@ -73,7 +73,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const hasOversized = () =>
 		policy.truncate.strategy !== "head_tail" &&
 		edited.sizes.some((size, message) => excess(addSizes(size, size)) > 0 && isPlain(transcript.messages[message]));
-	/** What is dropped after the steps that are taken already. */
+	/** Plans the drop that follows the steps taken so far. */
 	const dropWithWords = (dropsOversized: DropParameters["dropsOversized"]) => {
 		const before = edited;
 		const isMasked = taken.some((one) => one.step === "mask");

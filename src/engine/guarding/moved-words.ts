@@ -47,7 +47,7 @@ export function planDropWithWords(parameters: Parameters): DroppedWithWords {
 	const answers = answersToTools(transcript, parameters.isPlaceholder);
 	// Words of an earlier drop are at the end of a message.
 	const written = usersTexts({ ...keeping, transcript }).map((own, message) => [...(answers[message] ?? []), ...own]);
-	// A skill or a file that stands in a message would leave room for nothing else.
+	// A skill or a file in a message would leave no room for anything else.
 	const isHuge = (tokens: number) =>
 		parameters.dropsOversized !== undefined && excess({ chars: 0, tokens: 2 * tokens }) > 0;
 	const words = written.map((texts) =>

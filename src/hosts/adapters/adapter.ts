@@ -19,7 +19,7 @@ export interface AdapterOptions extends EditorSettings {
 	readonly onFault?: ((line: string) => void) | undefined;
 }
 
-/** What a framework is about to send, in plain objects that a format of ours reads. */
+/** A request that a framework is about to send, in plain objects that one of our formats reads. */
 export interface FrameworkRequest {
 	/** The name of the format, as in `src/formats`. */
 	readonly format: string;

@@ -16,7 +16,7 @@ interface Model<Params, Answer, Streamed> {
 
 /**
  * A middleware for `wrapLanguageModel` of the AI SDK (`ai` 6 and 7), with `tools` for the agent. It edits the prompt of each call of
- * the model, so it also serves frameworks that call models of the AI SDK. What the SDK and your program keep stays as it is.
+ * the model, so it also serves frameworks that call models of the AI SDK. It changes nothing that the SDK or your program stores.
  *
  * ```js
  * const context = palimpsest();

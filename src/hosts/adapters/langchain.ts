@@ -76,7 +76,7 @@ function requestOf(request: ModelRequest, messages: readonly object[]): Framewor
 		messages,
 		system,
 		tools: tools.map((tool) => ({ name: objectOf(tool).name, description: objectOf(tool).description })),
-		provider: `${modelProvider} ${(model as object).constructor.name}`,
+		provider: `${modelProvider} ${Object(model).constructor?.name}`,
 		model: [name, modelName, modelId, later].find((one) => typeof one === "string" && one !== "") as string | undefined,
 		cacheControl: objectOf(modelSettings).cache_control ?? marks.at(-1),
 	};

@@ -22,8 +22,8 @@ interface ModelData {
 }
 
 /**
- * A `callModelInputFilter` for a `Runner` of the OpenAI Agents SDK (0.20), with `tools` for its agents. It edits what the model is
- * sent; sessions and run states keep the results whole.
+ * A `callModelInputFilter` for a `Runner` of the OpenAI Agents SDK (0.20), with `tools` for its agents. It edits the input of
+ * each model call; sessions and run states keep the results whole.
  *
  * ```js
  * const context = palimpsest({ model: "gpt-5.2" });
@@ -106,7 +106,7 @@ function argumentsOf(input: string): JsonObject {
 	}
 }
 
-/** What the cache read is a part of the input. */
+/** The input tokens include those read from the cache. */
 function usageOf(usage: unknown) {
 	const { inputTokens, outputTokens, inputTokensDetails } = objectOf(usage);
 	const { cached_tokens: cached } = objectOf(inputTokensDetails);

@@ -60,7 +60,7 @@ export interface GatewayState {
 	readonly planOf: ReturnType<typeof createCutPlanner>;
 	/** Whether the host has sent what is not read here, so that an answer with any id may be for it. */
 	hasUnread: boolean;
-	/** What the last request says of the host, in revision 2026-07-28. */
+	/** The `_meta` of the host's last request, in revision 2026-07-28. */
 	lastMeta: JsonObject | undefined;
 	/** The name that the host gives itself. */
 	host: string;

@@ -8,7 +8,7 @@ import type { ShapeGap } from "./shape-cut.ts";
 const mostPlaces = 24;
 
 /**
- * Where a notice may stand in structured content whose objects take no other members, best first: as an item in a gap, in a
+ * Places for a notice in structured content whose objects allow no other members, best first: as an item in a gap, in a
  * list of texts or at the end of a text in the item before it, at the start of a text that was cut, and at that of any text.
  */
 export function noticePlaces(

@@ -151,7 +151,7 @@ function longStrings(content: unknown): { readonly at: Path; readonly text: stri
 	return found;
 }
 
-/** Leaves out items of lists and the middle of texts, with one notice. What the schema refuses is tried whole. */
+/** Leaves out items of lists and the middle of texts, with one notice. A part that the schema refuses when it is cut is tried whole. */
 async function cutShape(cutting: Cutting): Promise<StructuredPlan> {
 	const { raw, mostChars, check, misfits, focus, notices, keep } = cutting;
 	const spans = jsonSpans(raw, { isLines: false });

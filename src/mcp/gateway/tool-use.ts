@@ -56,7 +56,7 @@ export async function openToolUse({
 				mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
 				appendFileSync(file, writtenLines([{ session, tool, passed }]), { mode: 0o600 });
 			} catch {
-				// What is not remembered is listed by a line.
+				// A tool whose use cannot be saved is listed in one line next time.
 			}
 		},
 	};
