@@ -30,6 +30,14 @@ export function conversationKey({ messages }: Transcript): string | undefined {
 	return hashOf([calls.map(({ id, name }) => [id, name]), callArguments(first), user?.counted ?? []]);
 }
 
+/**
+ * Names the conversation of one of several people, so that states, plans, figures and pings of each are apart also where their
+ * texts are the same. `owner` is the caller's identity; "" is the only user of a machine.
+ */
+export function ownedName(owner: string, conversation: string): string {
+	return owner === "" ? conversation : `${hashOf([owner]).slice(0, 16)}-${conversation}`;
+}
+
 /** The keys of the results of a history, by place. */
 export interface KnownKeys {
 	readonly paired: readonly PairedResult[];
@@ -38,11 +46,12 @@ export interface KnownKeys {
 
 /**
  * Makes a key for each result, by place: its text with its call. Results whose calls have distinct ids are known in every
- * conversation, so they are still known after a host has compacted it; others only in `conversation`, by their number
+ * conversation of the same owner, so they are still known after a host has compacted it; others only in `conversation`, by their number
  * among equal ones. The results that an earlier history begins with keep their keys without being hashed, which is most
  * of the time that a request of 1 MB would take (`npm run bench -- proxy`).
  */
 export function resultKeys(transcript: Transcript, conversation: string, before?: KnownKeys): string[] {
+	const owner = conversation.split("-").slice(0, -1);
 	const paired = pairResults(transcript);
 	let same = 0;
 	while (before && same < paired.length && isSameResult(paired[same], before.paired[same])) same += 1;
@@ -57,7 +66,7 @@ export function resultKeys(transcript: Transcript, conversation: string, before?
 	if (hasPlain) for (const one of paired.slice(0, same)) if (!isDistinct(one.result)) count(seen, plainKey(one));
 	for (const one of paired.slice(same)) {
 		if (isDistinct(one.result)) {
-			keys.push(hashOf([one.result.callId, textHash(one.result)]));
+			keys.push(hashOf([one.result.callId, textHash(one.result), ...owner]));
 			continue;
 		}
 		const key = plainKey(one);

@@ -6,7 +6,7 @@ import type { Archive } from "../../storage/archive/archive.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { Originals } from "./archiving.ts";
 import { type Branch, type Histories, resultsOf } from "./histories.ts";
-import { conversationKey, resultKeys } from "./identity.ts";
+import { conversationKey, ownedName, resultKeys } from "./identity.ts";
 import type { Memory } from "./memory.ts";
 import type { removals } from "./reasoning.ts";
 import type { LeftOut, PlacedValue } from "./states.ts";
@@ -27,6 +27,8 @@ export interface Shared {
 export interface HostRequest<Written> {
 	/** Holds the messages, and all that is sent with them. */
 	readonly body: unknown;
+	/** The identity of the caller. Absent or "": the only user of this machine. */
+	readonly owner?: string | undefined;
 	/** The formats that may be edited. */
 	readonly formats: readonly string[];
 	/** Whether it is known to be the first of them, also where nothing shows it yet. */
@@ -66,13 +68,14 @@ export type OpenedConversation = Extract<Opened, { readonly conversation: string
 
 /** Reads a request and finds the memory of its conversation. Takes no longer than reading and writing its JSON. */
 export function openRequest(
-	request: Pick<HostRequest<unknown>, "body" | "formats" | "isNamed" | "terms" | "decides">,
+	request: Pick<HostRequest<unknown>, "body" | "owner" | "formats" | "isNamed" | "terms" | "decides">,
 	{ policy, memory, histories, now, holdout }: Shared,
 ) {
-	const { body, formats: names, isNamed, terms, decides } = request;
+	const { body, owner = "", formats: names, isNamed, terms, decides } = request;
 	const source: ReadConversation = readConversation(body, policy.mask.observations, { names, isNamed });
 	const { transcript } = source;
-	const conversation = conversationKey(transcript);
+	const name = conversationKey(transcript);
+	const conversation = name && ownedName(owner, name);
 	const at = now();
 	/** Absent: each new result is cut in this thread. */
 	const cutsElsewhere = undefined as CutsElsewhere | undefined;
@@ -113,5 +116,5 @@ export function openRequest(
 
 /** Decides by the name of the conversation, so that every process holds out the same ones. */
 function isHeldOut(conversation: string, share: number): boolean {
-	return Number.parseInt(conversation.slice(0, 8), 16) / 2 ** 32 < share;
+	return Number.parseInt(conversation.slice(-32).slice(0, 8), 16) / 2 ** 32 < share;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readConversation } from "../../../src/formats/detect.ts";
-import { conversationKey, messageKey, resultKeys } from "../../../src/proxy/sending/identity.ts";
+import { conversationKey, messageKey, ownedName, resultKeys } from "../../../src/proxy/sending/identity.ts";
 
 type Turn = readonly [id: string, command: string, output: string];
 
@@ -95,4 +95,12 @@ it("a message is named by its texts and its calls", () => {
 	const keys = messages.map(messageKey);
 	expect(new Set(keys).size).toBe(keys.length);
 	expect(transcriptOf([long]).messages.map(messageKey)).toEqual(keys.slice(0, 3));
+});
+
+it("the same text of two people is two conversations, whose results have keys of their own", () => {
+	const transcript = transcriptOf([long, short]);
+	const names = ["", "ann", "ben"].map((owner) => ownedName(owner, conversationKey(transcript) as string));
+	expect(names[0]).toBe(conversationKey(transcript));
+	const keys = names.flatMap((name) => resultKeys(transcript, name));
+	expect([new Set(names).size, new Set(keys).size]).toEqual([3, 6]);
 });
