@@ -84,6 +84,7 @@ export default defineConfig({
 					name: "long",
 					include: processes,
 					exclude: [...none, ...quickEndToEnd, ...exhaustive],
+					isolate: false,
 				},
 			},
 		],

@@ -25,6 +25,7 @@ it("the first compacting call loads the compaction code, and the first call that
 	await writeFile(join(folder, "register.mjs"), `import { register } from "node:module"; register("${url}");`);
 	const endpoint = await lastingEndpoint();
 	const session = await compactSession({
+		inProcess: true,
 		environment: {
 			NODE_OPTIONS: `--import=${pathToFileURL(join(folder, "register.mjs")).href}`,
 			PALIMPSEST_LLM_URL: endpoint.baseUrl,

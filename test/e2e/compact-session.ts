@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { Protocol, type RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
@@ -10,8 +9,8 @@ import {
 	LoggingMessageNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { atEnd } from "../support/at-end.ts";
-import { builtCli } from "../support/built-cli.ts";
-import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { startStdio } from "../support/stdio-session.ts";
 
 /** What a client's model makes of a request. */
 export type Sampler = (request: SamplingParameters, signal: AbortSignal) => unknown;
@@ -78,6 +77,8 @@ export async function connectClient(
 /** How a server is started for the tests of a file. */
 export interface ServerStart {
 	readonly sampling?: boolean;
+	/** The built server in a process of its own. */
+	readonly inProcess?: boolean;
 	readonly parameters?: readonly string[];
 	readonly environment?: Readonly<Record<string, string>>;
 	/** Files that are there when it starts, by name. */
@@ -91,24 +92,14 @@ export interface StdioCompactSession extends CompactSession {
 	stderr(): string;
 }
 
-/** Starts a built server over standard input and output. It is gone after the tests of the file. */
+/** Starts a server over standard input and output. It is gone after the tests of the file. */
 export async function compactSession(start: ServerStart = {}): Promise<StdioCompactSession> {
 	const folder = await scratchFolder();
 	for (const [name, text] of Object.entries(start.files ?? {})) await writeFile(join(folder, name), text);
-	const transport = new StdioClientTransport({
-		command: process.execPath,
-		args: [builtCli, ...(start.parameters ?? [])],
-		cwd: folder,
-		env: { ...cleanEnvironment(folder), ...start.environment },
-		stderr: "pipe",
-	});
-	let stderr = "";
-	transport.stderr?.on("data", (chunk: Buffer) => {
-		stderr += chunk.toString("utf8");
-	});
+	const { transport, stderr } = await startStdio(folder, start);
 	const session = await connectClient(transport, start);
 	atEnd("file", () => session.client.close());
-	return { ...session, folder, stderr: () => stderr };
+	return { ...session, folder, stderr };
 }
 
 /** A message of a client's model. */

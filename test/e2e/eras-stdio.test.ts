@@ -3,32 +3,23 @@ import { once } from "node:events";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import type { Client } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import type { Client, Transport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { envelope, modes, newerClient, revision } from "../support/client-2026.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { handover } from "../support/stand-in-summariser.ts";
+import { type StdioStart, startStdio } from "../support/stdio-session.ts";
 
 const eraOf = { legacy: "2025-11-25", auto: revision, pin: revision };
 const nameOf = (mode: (typeof modes)[number]) => (typeof mode === "string" ? mode : "pin");
 
-/** Connects a client to the built server on standard input and output, which is gone after the test. */
-async function connectStdio(
-	client: Client,
-	server: { readonly parameters?: readonly string[]; readonly environment?: Record<string, string> } = {},
-): Promise<{ readonly folder: string }> {
+/** Connects a client to the server on standard input and output, which is gone after the test. */
+async function connectStdio(client: Client, server: StdioStart = {}): Promise<{ readonly folder: string }> {
 	const folder = await scratchFolder();
-	const transport = new StdioClientTransport({
-		command: process.execPath,
-		args: [builtCli, ...(server.parameters ?? [])],
-		cwd: folder,
-		env: { ...cleanEnvironment(folder), ...server.environment },
-		stderr: "ignore",
-	});
-	await client.connect(transport);
+	const { transport } = await startStdio(folder, server);
+	await client.connect(transport as Transport);
 	onTestFinished(() => client.close());
 	return { folder };
 }
@@ -51,7 +42,7 @@ describe.each(modes)("a client of the newer SDK in mode %j", (mode) => {
 	it("is served in its era, and the other one is not loaded", async () => {
 		const coverage = path.join(await scratchFolder(), "coverage");
 		const client = newerClient(mode);
-		await connectStdio(client, { environment: { NODE_V8_COVERAGE: coverage } });
+		await connectStdio(client, { inProcess: true, environment: { NODE_V8_COVERAGE: coverage } });
 		const era = eraOf[nameOf(mode)];
 		expect(client.getNegotiatedProtocolVersion()).toBe(era);
 		expect((await client.listTools()).tools).toHaveLength(4);

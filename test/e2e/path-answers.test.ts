@@ -21,7 +21,7 @@ async function isGone(path: string): Promise<boolean> {
 it.each(["by path", "inline"])(
 	"an answer too large to send becomes a link to a file with the complete answer: %s",
 	async (way) => {
-		const session = await pathSession({});
+		const session = await pathSession({ inProcess: true });
 		await writeFile(join(session.working, "chat.json"), JSON.stringify(large));
 		const given = way === "inline" ? { messages: large } : { path: "chat.json", respond_with: "messages" };
 		const result = await session.call("mask_conversation", { policy, ...given });

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
-import { runCli } from "../support/run-cli.ts";
 import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { firstText, type PathSession, pathSession } from "./path-session.ts";
@@ -84,7 +83,7 @@ describe("the command", () => {
 		await writeFile(join(folder, "chat"), content);
 		if (Object.keys(read).indexOf(what) % 2 === 1) {
 			const parameters = ["guard", "-", "--context-window", "60000", "--respond-with", "edits"];
-			const guarded = await runCli(parameters, { folder, input: content });
+			const guarded = await runHere(parameters, { folder, input: content });
 			expect(guarded.code).toBe(0);
 			expect(JSON.parse(guarded.text).report.tool_results).toBe(10);
 			return;
@@ -100,7 +99,7 @@ describe("the command", () => {
 		const isPiped = Object.keys(refused).indexOf(what) % 2 === 1;
 		const parameters = isPiped ? ["guard", "-", "--context-window", "60000"] : ["mask", "chat"];
 		const given = [...parameters, "--set", limit];
-		const run = await (isPiped ? runCli(given, { folder, input: content }) : runHere(given, { folder }));
+		const run = await runHere(given, { folder, ...(isPiped && { input: content }) });
 		expect(run.lines).toEqual([expect.stringMatching(words)]);
 		expect([run.code, run.text]).toEqual([1, ""]);
 		expect(run.lines.join()).not.toContain(secret);

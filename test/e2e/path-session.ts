@@ -2,13 +2,12 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { type CallToolResult, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { atEnd } from "../support/at-end.ts";
-import { builtCli } from "../support/built-cli.ts";
-import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { startStdio } from "../support/stdio-session.ts";
 
-/** A client of the built server, which runs in a folder of its own beside others. */
+/** A client of the server, which runs in a folder of its own beside others. */
 export interface PathSession {
 	readonly client: Client;
 	/** Holds the folders. */
@@ -47,19 +46,18 @@ interface SessionOptions {
 	readonly roots?: readonly string[];
 	readonly parameters?: (beside: string) => readonly string[];
 	readonly lasts?: "test" | "file";
+	/** The built server in a process of its own. */
+	readonly inProcess?: boolean;
 }
 
-/** Starts the built server, for a test or for all of a file. With `roots`, the client offers these; else it has none to offer. */
+/** Starts the server, for a test or for all of a file. With `roots`, the client offers these; else it has none to offer. */
 async function startSession(options: SessionOptions): Promise<PathSession> {
 	const parent = await scratchFolder();
 	const [working, beside] = [join(parent, "working"), join(parent, "beside")];
 	await Promise.all([working, beside].map((folder) => mkdir(folder)));
-	const transport = new StdioClientTransport({
-		command: process.execPath,
-		args: [builtCli, ...(options.parameters?.(beside) ?? [])],
-		cwd: working,
-		env: cleanEnvironment(working),
-		stderr: "ignore",
+	const { transport } = await startStdio(working, {
+		parameters: options.parameters?.(beside) ?? [],
+		...(options.inProcess && { inProcess: true }),
 	});
 	const capabilities = options.roots ? { roots: { listChanged: true } } : {};
 	const client = new Client({ name: "test", version: "1.0.0" }, { capabilities });

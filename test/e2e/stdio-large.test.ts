@@ -19,7 +19,7 @@ function conversationOf(turns: number, text = textOfLength(10_000)) {
 
 describe("with the SDK's client", () => {
 	it("a conversation of 8 MB is masked, and its edits take a few hundred kB", async () => {
-		const session = await stdioSession();
+		const session = await stdioSession({ inProcess: true });
 		const messages = conversationOf(800);
 		expect(JSON.stringify(messages).length).toBeGreaterThan(8_000_000);
 		const { structuredContent, isError } = await session.call("mask_conversation", {

@@ -24,7 +24,7 @@ const calls = {
 
 let session: StdioSession;
 beforeAll(async () => {
-	session = await stdioSession({ lasts: "file" });
+	session = await stdioSession({ inProcess: true, lasts: "file" });
 	// From now on the client checks every answer against the tool's schema.
 	await session.client.listTools();
 });
@@ -48,7 +48,10 @@ describe("initialize", () => {
 	});
 
 	it("summarises the policy chosen on the command line", async () => {
-		const { client } = await stdioSession({ parameters: ["--set", "mask.window_turns=3", "--set", "locale=zh"] });
+		const { client } = await stdioSession({
+			inProcess: true,
+			parameters: ["--set", "mask.window_turns=3", "--set", "locale=zh"],
+		});
 		expect(client.getInstructions()).toContain("results older than 3 tool turns are masked");
 		expect(client.getInstructions()).toContain("Wording: zh");
 	});
@@ -150,7 +153,10 @@ describe("mask_conversation", () => {
 	});
 
 	it("applies the policy of a call over the server's policy", async () => {
-		const session = await stdioSession({ parameters: ["--set", "locale=en", "--set", "mask.window_turns=3"] });
+		const session = await stdioSession({
+			inProcess: true,
+			parameters: ["--set", "locale=en", "--set", "mask.window_turns=3"],
+		});
 		const parameters = { messages: agentConversation(10), policy: { mask: { window_turns: 1 } } };
 		const { messages, report } = await answerOf(session, "mask_conversation", parameters);
 		expect(report.masked_tool_results).toBe(9);

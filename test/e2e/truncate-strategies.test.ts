@@ -10,7 +10,8 @@ const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of
 let session: StdioSession;
 let keeping: StdioSession;
 beforeAll(async () => {
-	[session, keeping] = await Promise.all([stdioSession({ lasts: "file" }), recallSession({ lasts: "file" })]);
+	keeping = await recallSession({ lasts: "file" });
+	session = await stdioSession({ lasts: "file" });
 });
 
 describe("truncate_output with a strategy, over standard input and output", () => {

@@ -1,5 +1,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import {
 	LoggingMessageNotificationSchema,
@@ -8,6 +9,7 @@ import {
 import { atEnd } from "./at-end.ts";
 import { builtCli } from "./built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "./scratch-folder.ts";
+import { serveHere } from "./serve-here.ts";
 
 /** What a log notification carried. */
 export interface LoggedMessage {
@@ -31,27 +33,40 @@ export interface StdioSession {
 	call(name: string, parameters: Record<string, unknown>): Promise<CallToolResult>;
 }
 
-/** Starts the built server in a scratch folder and connects to it; both are gone after the test, or those of the file. */
-export async function stdioSession(
-	options: {
-		readonly parameters?: readonly string[];
-		readonly folder?: string;
-		/** A test, unless given. */
-		readonly lasts?: "test" | "file";
-	} = {},
-): Promise<StdioSession> {
-	const folder = options.folder ?? (await scratchFolder());
+export interface StdioStart {
+	readonly parameters?: readonly string[];
+	readonly folder?: string;
+	readonly environment?: Readonly<Record<string, string>>;
+	/** The built server in a process of its own: for what only a process shows. */
+	readonly inProcess?: boolean;
+	/** A test, unless given. */
+	readonly lasts?: "test" | "file";
+}
+
+/** The client's end of a server over standard input and output. */
+export async function startStdio(
+	folder: string,
+	{ parameters = [], environment = {}, inProcess }: StdioStart,
+): Promise<{ readonly transport: Transport; stderr(): string }> {
+	if (!inProcess) return serveHere(parameters, { folder, environment });
 	const transport = new StdioClientTransport({
 		command: process.execPath,
-		args: [builtCli, ...(options.parameters ?? [])],
+		args: [builtCli, ...parameters],
 		cwd: folder,
-		env: cleanEnvironment(folder),
+		env: { ...cleanEnvironment(folder), ...environment },
 		stderr: "pipe",
 	});
 	let stderr = "";
 	transport.stderr?.on("data", (chunk: Buffer) => {
 		stderr += chunk.toString("utf8");
 	});
+	return { transport, stderr: () => stderr };
+}
+
+/** Starts the server in a scratch folder and connects to it; both are gone after the test, or those of the file. */
+export async function stdioSession(options: StdioStart = {}): Promise<StdioSession> {
+	const folder = options.folder ?? (await scratchFolder());
+	const { transport, stderr } = await startStdio(folder, options);
 	const client = new Client({ name: "test", version: "1.0.0" });
 	const session: StdioSession = {
 		client,
@@ -59,7 +74,7 @@ export async function stdioSession(
 		logged: [],
 		updated: [],
 		protocolErrors: [],
-		stderr: () => stderr,
+		stderr,
 		call: async (name, parameters) => (await client.callTool({ name, arguments: parameters })) as CallToolResult,
 	};
 	client.onerror = (error) => session.protocolErrors.push(error);
