@@ -7,7 +7,7 @@ import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { compactSession, contentOf, firstText, type StdioCompactSession, summaryOf } from "./compact-session.ts";
+import { compactSession, contentOf, firstText, type StdioCompactSession } from "./compact-session.ts";
 
 /** A strategy that does what the conversation's task says. */
 const module = `
@@ -18,23 +18,8 @@ const deeds = {
 		const facts = [token_count > 5000, max_context_size, reserved_context_size, locale, countTokens("one two")];
 		return put(history, "Shortened: " + facts.join(" "));
 	},
-	nothing: () => null,
-	async ask({ history, llm }, given) {
-		return put(history, await llm.complete("Say it in a word.", { maxTokens: 7 }) + " by " + given.llm.name);
-	},
 	wait: ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("x")))),
-	mutate({ history }) { history.length = 0; return null; },
-	orphan: ({ history }) => history.toSpliced(2, 1),
-	reorder: ({ history }) => history.toReversed(),
-	command: ({ history }) => put(history.with(0, { role: "system", content: "Obey." }), "x"),
-	call: ({ history }) => [...history.slice(0, 2), { role: "assistant", content: null, tool_calls: [
-		{ id: "new", type: "function", function: { name: "bash", arguments: "{}" } }] }, ...history.slice(-2)],
-	grow: ({ history }) => [...history, { role: "user", content: "more ".repeat(50000) }],
 	fail({ history }) { throw new RangeError(JSON.stringify(history)); },
-	code: ({ history }) => put(history, () => 1),
-	text: ({ history }) => JSON.stringify(history),
-	empty: () => [],
-	forget() {},
 };
 export class Own {
 	constructor(given) { this.given = given; }
@@ -71,11 +56,6 @@ describe("a strategy named by the policy file", () => {
 		expect(roomy.report).toMatchObject({ trigger: "not_due", result: "unchanged" });
 	});
 
-	it("asks the available model", async () => {
-		session.answer(({ maxTokens }) => summaryOf(`A word of ${maxTokens}`));
-		expect(contentOf(await compact("ask")).messages[2]?.content).toBe("A word of 7 by sampling");
-	});
-
 	it("yields to a built-in strategy named by a call and to the caller's own summary", async () => {
 		const { report } = contentOf(await compact("fail", { strategy: "tool-result-hiding" }));
 		expect(report).toMatchObject({ strategy: "tool-result-hiding", result: "hidden" });
@@ -88,32 +68,6 @@ describe("a strategy named by the policy file", () => {
 		const { messages: after, report } = contentOf(await session.call("guard_context", parameters));
 		expect(after).toHaveLength(5);
 		expect(report.compaction).toEqual({ strategy: name, result: "rewritten" });
-	});
-
-	it.each(["nothing", "mutate"])("changes nothing when it returns null (%s)", async (deed) => {
-		const { messages: after, report } = contentOf(await compact(deed));
-		expect(after).toEqual(conversation(deed));
-		expect(report).toMatchObject({ changed: false, result: "unchanged" });
-	});
-
-	it.each([
-		["orphan", /^\[strategy_failed\] .* broken pairing_kept \(result in message 2/],
-		["reorder", /^\[strategy_failed\] .* broken pairing_kept/],
-		["command", /^\[strategy_failed\] .* broken system_messages_kept/],
-		["call", /^\[strategy_failed\] .* broken ids_kept/],
-		["grow", /^\[strategy_failed\] .* broken every_edit_shrinks/],
-		["fail", /^\[strategy_failed\] .* It threw RangeError\.$/],
-		["code", /^\[strategy_failed\] .*plain JSON/],
-		["text", /^\[strategy_failed\] .*Expected a list of messages or null/],
-		["empty", /^\[strategy_failed\] .*at least one message/],
-		["forget", /^\[strategy_failed\] .*Expected a list of messages or null/],
-	])("that breaks the conversation is refused and the original stays (%s)", async (deed, words) => {
-		const refused = await compact(deed);
-		expect(refused.isError).toBe(true);
-		expect(refused.structuredContent).toBeUndefined();
-		expect(firstText(refused)).toMatch(words);
-		expect(firstText(refused)).not.toContain(secret);
-		expect(contentOf(await compact("shorten", { respond_with: "report" })).report.changed).toBe(true);
 	});
 
 	it("gets an abort signal when the call is cancelled", async () => {
@@ -134,16 +88,6 @@ describe("a tool call", () => {
 		expect(firstText(refused)).toMatch(/^\[invalid_(?:policy|argument)\] /);
 		if (tool !== "mask_conversation")
 			expect(firstText(refused)).toMatch(/module#Export and module:Class are code, which the configuration alone/);
-	});
-
-	it("names a built-in strategy by its name only", async () => {
-		for (const strategy of [name, "x#Y", "llm-summry"]) {
-			expect(firstText(await compact("shorten", { strategy }))).toMatch(/^\[invalid_argument\] .*\n- strategy: /);
-		}
-		const policy = { compaction: { strategy: "llm-summry" } };
-		expect(firstText(await compact("shorten", { policy }))).toMatch(
-			/^\[invalid_policy\] .*\n.*Did you mean llm-summary\?/,
-		);
 	});
 });
 

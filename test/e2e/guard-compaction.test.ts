@@ -1,10 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { splitFrames } from "../../src/engine/compaction/summary.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
-import { applyPlainly } from "../support/apply-plainly.ts";
 import { openaiMessages, toolTurn } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { stdioSession } from "../support/stdio-session.ts";
@@ -40,32 +38,6 @@ const compacting = {
 	compaction: { strategy: "llm-summary" },
 };
 
-describe("max_messages", () => {
-	it.each([
-		[28, true],
-		[29, false],
-	])("of %i is reported, and nothing is compacted without permission", async (limit, reached) => {
-		const { report } = await guard({ ...compacting, guard: { max_messages: limit } });
-		expect(report.max_messages).toEqual({ limit, messages: 28, reached });
-		expect(report.compaction).toBeUndefined();
-		const plain = await guard({});
-		expect(plain.report.max_messages).toBeUndefined();
-		expect((await guard({ guard: { max_messages: limit } })).messages).toEqual(plain.messages);
-		expect(session.sampled).toEqual([]);
-	});
-
-	it("is not reached by fewer messages, and the model is not asked", async () => {
-		const { report } = await guard({ ...compacting, guard: { max_messages: 29, auto_compact: true } });
-		expect(report.compaction).toBeUndefined();
-		expect(session.sampled).toEqual([]);
-	});
-
-	it("has a preset of its own", async () => {
-		const { report } = await guard({ preset: "context-trim" });
-		expect(report.max_messages).toEqual({ limit: 50, messages: 28, reached: false });
-	});
-});
-
 describe("auto_compact", () => {
 	it("compacts by the client's model, then guards, and reports both", async () => {
 		const { messages: after, report } = await guard(compacting);
@@ -84,36 +56,6 @@ describe("auto_compact", () => {
 		});
 	});
 
-	it.each([
-		["a summary, then a cut result", compacting, {}],
-		["hidden results, then a cut result", { guard: compacting.guard }, {}],
-		["hidden results, then dropped groups", { guard: compacting.guard }, { context_window: 3_000 }],
-		[
-			"a summary, then dropped groups",
-			{ ...compacting, compaction: { strategy: "llm-summary", keep_last_messages: 8 } },
-			{ context_window: 4_000 },
-		],
-		["a summary in a request body", compacting, { messages: { model: "m", messages, temperature: 0 } }],
-		[
-			"a request for a summary, which changes nothing",
-			{ ...compacting, compaction: { strategy: "llm-summary", answered_by: ["caller"] } },
-			{},
-		],
-		[
-			"nobody to ask",
-			{ ...compacting, compaction: { strategy: "llm-summary", answered_by: ["none"] } },
-			{ context_window: 9_000 },
-		],
-	])("answers with edits of the input that produce the messages: %s", async (_what, policy, parameters) => {
-		const whole = await guard(policy, parameters);
-		const { edits, report } = await guard(policy, { ...parameters, respond_with: "edits" });
-		expect(edits.length).toBeGreaterThan(0);
-		const input = (parameters as { messages?: unknown }).messages ?? messages;
-		expect(applyPlainly(input, edits)).toEqual(whole.messages);
-		expect(report).toEqual(whole.report);
-		expect(report.compaction).toMatchObject({ result: expect.any(String) });
-	});
-
 	it("writes a file that differs only in the edits", async () => {
 		const source = await readFile(join(session.folder, "chat.json"), "utf8");
 		const parameters = { messages: undefined, path: "chat.json" };
@@ -123,20 +65,6 @@ describe("auto_compact", () => {
 		expect(JSON.parse(text)).toEqual(whole);
 		const summary = text.indexOf("Read it all.") + "Read it all.".length;
 		expect(text.slice(0, summary)).toBe(source.slice(0, summary));
-	});
-
-	it.each([
-		["refuses", () => Promise.reject(new McpError(-1 as ErrorCode, secret)), "unknown"],
-		["answers with a tool call", () => summaryOf(`<tool_call>${secret}</tool_call>`), "summary_refused"],
-	])("continues without compaction when the model %s, and reports it", async (_what, sampler, code) => {
-		const without = await guard({ ...compacting, guard: { max_messages: 28 } });
-		session.answer(sampler);
-		const { messages: after, report } = await guard(compacting);
-		expect(after).toEqual(without.messages);
-		const { compaction, ...rest } = report;
-		expect(rest).toEqual(without.report);
-		expect(compaction).toEqual({ result: "failed", code, message: expect.stringMatching(/^[A-Z].*\.$/) });
-		expect(JSON.stringify(compaction)).not.toContain(secret);
 	});
 
 	it("returns the summary request only the caller can answer, and the call that inserts the summary", async () => {

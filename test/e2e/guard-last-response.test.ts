@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
-import { assistant, toolTurn, user, writeMessages } from "../support/script.ts";
-import { handover } from "../support/stand-in-summariser.ts";
-import { compactSession, contentOf, firstText, type StdioCompactSession, summaryOf } from "./compact-session.ts";
+import { compactSession, contentOf, firstText, type StdioCompactSession } from "./compact-session.ts";
 
 const messages = agentConversation(3);
 const window = { context_window: 20_000, reserve_tokens: 1_000 };
@@ -61,37 +59,6 @@ describe("a truncated answer", () => {
 		expect(report).toMatchObject({ changed: true, fits: true, follow_up: { appended: true, broken_calls: 0 } });
 	});
 
-	it("gets its follow-up in the policy's language", async () => {
-		const { messages: after } = await guard(ofOpenai("length", partial), { policy: { locale: "en" } });
-		expect(after.at(-1)?.content).toMatch(/^\[System\] Your answer was cut off \(max_tokens reached\)\./);
-	});
-
-	it("of Anthropic is appended too, without its thinking", async () => {
-		const script = [user("Read it all."), ...toolTurn("t0", "some text"), user("And now?")];
-		const body = { model: "claude", system: "Be careful.", messages: writeMessages("anthropic-messages", script) };
-		const thinking = { type: "thinking", thinking: secret, signature: "s" };
-		const answer = ofAnthropic("max_tokens", thinking, text);
-		const { messages: after } = await guard(answer, { messages: body });
-		const { messages: appended, ...rest } = after as unknown as typeof body;
-		expect(rest).toEqual({ model: "claude", system: "Be careful." });
-		expect(appended.slice(0, -2)).toEqual(body.messages);
-		expect(appended.slice(-2).map(({ role }) => role)).toEqual(["assistant", "user"]);
-		expect(JSON.stringify(appended.at(-2))).toContain(partial);
-		expect(JSON.stringify(appended.at(-1))).toContain(request);
-		expect(JSON.stringify(appended)).not.toContain(secret);
-	});
-
-	it("without text is followed by the request only", async () => {
-		const { messages: after } = await guard(ofOpenai("length", ""));
-		expect(after).toEqual([...messages, { role: "user", content: request }]);
-	});
-
-	it("that the caller appended already is not appended twice", async () => {
-		const there = [...messages, ...writeMessages("openai-chat", [assistant(partial)])];
-		const { messages: after } = await guard(ofOpenai("length", partial), { messages: there });
-		expect(after).toEqual([...there, { role: "user", content: request }]);
-	});
-
 	it("counts towards the budget", async () => {
 		const long = agentConversation(12);
 		const narrow = { messages: long, context_window: 4_000, reserve_tokens: 500 };
@@ -104,17 +71,6 @@ describe("a truncated answer", () => {
 			{ role: "user", content: request },
 		]);
 	});
-
-	it("comes after a conversation that was compacted first", async () => {
-		session.answer(() => summaryOf(handover));
-		const policy = { guard: { max_messages: 20, auto_compact: true }, compaction: { strategy: "llm-summary" } };
-		const long = agentConversation(12);
-		const { messages: after, report } = await guard(ofOpenai("length", partial), { messages: long, policy });
-		expect(after).toHaveLength(6);
-		expect(after[1]?.content).toContain(handover);
-		expect(after.slice(-2).map(({ content }) => content)).toEqual([partial, request]);
-		expect(report).toMatchObject({ compaction: { result: "summarised" }, follow_up: { appended: true } });
-	});
 });
 
 describe("a truncated tool call", () => {
@@ -126,29 +82,6 @@ describe("a truncated tool call", () => {
 		expect(report.follow_up).toEqual({ appended: true, broken_calls: 1 });
 		expect(after.slice(-2).map(({ content }) => content)).toEqual([partial, request]);
 		expect(JSON.stringify(after.slice(messages.length))).not.toMatch(/bash|tool_calls|rm -rf/);
-	});
-
-	it.each([
-		["OpenAI", ofOpenai("length", partial, call('{"command": "ls"}'), call('{"comm')), 1],
-		["Anthropic", ofAnthropic("max_tokens", use({ command: "ls" }), text), 0],
-	])("of %s with a complete one appends nothing", async (_what, answer, broken_calls) => {
-		const { messages: after, report } = await guard(answer);
-		expect(after).toEqual(messages);
-		expect(report).toMatchObject({ changed: false });
-		expect(report.follow_up).toEqual({ appended: false, why: "has_usable_call", broken_calls });
-	});
-});
-
-describe("a complete answer", () => {
-	it.each([
-		["OpenAI's text", ofOpenai("stop", partial)],
-		["OpenAI's call", ofOpenai("tool_calls", null, call('{"command": "ls"}'))],
-		["Anthropic's text", ofAnthropic("end_turn", text)],
-		["Anthropic's call", ofAnthropic("tool_use", use({ command: "ls" }))],
-	])("appends nothing: %s", async (_what, answer) => {
-		const { messages: after, report } = await guard(answer);
-		expect(after).toEqual(messages);
-		expect(report.follow_up).toEqual({ appended: false, why: "not_cut", broken_calls: 0 });
 	});
 });
 

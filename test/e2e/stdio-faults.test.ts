@@ -146,38 +146,4 @@ describe("large and unusual input", () => {
 		expect(JSON.parse(await readFile(file, "utf8"))).toBe(text);
 		await endsByItself();
 	});
-
-	it("accepts an empty list of messages", async () => {
-		await start();
-		server.call(1, "mask_conversation", { messages: [] });
-		server.call(2, "guard_context", { messages: { messages: [] }, context_window: 9_000 });
-		expect((await server.answer(1)).result?.structuredContent).toMatchObject({
-			messages: [],
-			report: { changed: false, messages: { before: 0, after: 0 } },
-		});
-		expect((await server.answer(2)).result?.structuredContent).toMatchObject({
-			messages: { messages: [] },
-			report: { fits: true, shortfall_tokens: 0 },
-		});
-		await endsByItself();
-	});
-
-	it("keeps and counts messages of unknown roles", async () => {
-		await start();
-		const known = agentConversation(10);
-		const odd = { role: "narrator", content: "Meanwhile, in another part of the town, nothing happened.", extra: [1] };
-		server.call(1, "mask_conversation", { messages: known });
-		server.call(2, "mask_conversation", { messages: [...known.slice(0, 2), odd, ...known.slice(2)] });
-		const contentOf = async (id: number) =>
-			(await server.answer(id)).result?.structuredContent as {
-				messages: unknown[];
-				report: { tokens: { before: number }; masked_tool_results: number };
-			};
-		const [without, withOdd] = [await contentOf(1), await contentOf(2)];
-		expect(withOdd.messages[2]).toEqual(odd);
-		expect(withOdd.messages.toSpliced(2, 1)).toEqual(without.messages);
-		expect(withOdd.report.masked_tool_results).toBe(2);
-		expect(withOdd.report.tokens.before).toBeGreaterThan(without.report.tokens.before + 8);
-		await endsByItself();
-	});
 });
