@@ -6,7 +6,6 @@ import { maskedIn, outputOf, requestOf, turnsOf } from "../proxy/sessions.ts";
 import { send, startUpstream, until } from "../proxy/upstream.ts";
 import { connectRedis, hasRedis, startRedis } from "../storage/archive/start-redis.ts";
 import { builtCli } from "../support/built-cli.ts";
-import { runCli } from "../support/run-cli.ts";
 import { runHere } from "../support/run-here.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
@@ -202,7 +201,7 @@ describe("palimpsest proxy", () => {
 		["a port that is none", ["--port", "99999"], "expected a whole number, 0 to 65535 for --port <port>; got '99999'"],
 	])("refuses %s", async (_, options, words) => {
 		const folder = await scratchFolder();
-		const { code, lines } = await runCli(["proxy", "--port", "0", ...options], { folder });
+		const { code, lines } = await runHere(["proxy", "--port", "0", ...options], { folder });
 		expect(code).not.toBe(0);
 		expect(lines.join("\n")).toContain(words);
 	});
@@ -285,7 +284,7 @@ describe("palimpsest proxy", () => {
 			expect(proxy.stderr()).not.toContain(key);
 		}
 		await writeFile(`${folder}/key`, "short");
-		const { code, lines } = await runCli(["proxy", "--port", "0", "--key-file", `${folder}/key`], { folder });
+		const { code, lines } = await runHere(["proxy", "--port", "0", "--key-file", `${folder}/key`], { folder });
 		expect([code, lines.join()]).toEqual([1, expect.stringContaining("Expected --key-file")]);
 	});
 

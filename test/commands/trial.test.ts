@@ -8,12 +8,12 @@ import { until } from "../proxy/upstream.ts";
 import { builtCli } from "../support/built-cli.ts";
 import { claudePrices } from "../support/claude-models.ts";
 import { noteCode } from "../support/noting-model.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { type StandInProvider, startStandInProvider } from "../support/stand-in-provider.ts";
 
 const agent = resolve(import.meta.dirname, "../support/trial-agent.js");
-const files = 8;
+const files = 5;
 
 let folder: string;
 let provider: StandInProvider;
@@ -56,7 +56,7 @@ const words = (mode: string) => [
 function runTrial(options: readonly string[], mode = "works") {
 	const secret = { SECRET_OF_CHECK: "sk-ant-not-to-be-shown" };
 	const environment = { ANTHROPIC_BASE_URL: provider.origin, PALIMPSEST_LOCALE: "en", ...secret };
-	return runCli(["trial", "tasks", ...options, ...words(mode)], { folder, environment });
+	return runHere(["trial", "tasks", ...options, ...words(mode)], { folder, environment });
 }
 
 async function reportOf(options: readonly string[], mode?: string) {
@@ -107,9 +107,9 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 	it("stops at the budget, continues where it was stopped or killed, and keeps every run", async () => {
 		await addTask("one");
 		const arms = ["--arms", "raw,balanced:high"];
-		const first = await reportOf([...arms, "--trials", "2", "--budget", "0.05"]);
+		const first = await reportOf([...arms, "--trials", "2", "--budget", "0.03"]);
 		expect(first.report.arms.map(({ runs }) => runs)).toEqual([1, 1]);
-		const reason = "the budget of 0.05 US dollars is spent";
+		const reason = "the budget of 0.03 US dollars is spent";
 		expect(first.report.not_run.map(({ run, reason }) => [run, reason])).toEqual([
 			[{ task: "one", arm: "balanced:high", trial: 2 }, reason],
 			[{ task: "one", arm: "raw", trial: 2 }, reason],
@@ -158,7 +158,7 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 		await addTask("one");
 		const options = ["--arms", "raw", "--trials", "1"];
 		const unreachable = { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" };
-		await runCli(["trial", "tasks", ...options, ...words("works")], { folder, environment: unreachable });
+		await runHere(["trial", "tasks", ...options, ...words("works")], { folder, environment: unreachable });
 		const { report } = await reportOf(options);
 		expect(report.failed).toMatchObject([{ outcome: "program_failed", reason: "ended with exit code 1" }]);
 		const again = await reportOf([...options, "--retry-failed"]);
@@ -179,7 +179,7 @@ describe.skipIf(process.platform === "win32")("palimpsest trial", () => {
 		expect(provider.requests).toEqual([]);
 		await addTask("one");
 		const absent = ["--program", "no-such-program", "--env", "OPENAI_BASE_URL={proxy}/v1", "--results", "other.jsonl"];
-		const { code, text } = await runCli(["trial", "tasks", "--trials", "1", ...absent], { folder });
+		const { code, text } = await runHere(["trial", "tasks", "--trials", "1", ...absent], { folder });
 		expect(code).toBe(1);
 		expect(text).toContain("not run: 4 runs, since cannot run no-such-program: there is no such command");
 	});

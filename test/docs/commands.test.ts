@@ -117,15 +117,30 @@ function exported(command: string, line: string): string {
 	return [...exports, line].join("\n");
 }
 
-/** What needs no shell and ends by itself. */
-const plain = /^palimpsest (?!serve|proxy|mcp|gateway|--)[\w ./=,:-]+$/;
+/** What ends by itself, and needs of a shell no more than quotes, the home folder, a file for its output, and `&&`. */
+const plain =
+	/^palimpsest (?!serve|proxy|mcp|gateway|--)(?:[\w ./=,:~-]|(?<= )(?:'[^'\n]*'|"[^"$`\n]*"))+?(?: > ([\w.]+))?$/;
 
 /** Runs a line in this process, or in a shell; a server is ended once it says that it listens. */
 async function runIn(line: string): Promise<{ code: number | null; output: string; errors: string }> {
-	if (plain.test(line)) {
+	const parts = line.trim().split(" && ");
+	if (parts.every((part) => plain.test(part))) {
 		const here = { ...environment, PALIMPSEST_ARCHIVE: undefined };
-		const { code, text, lines } = await runHere(line.trim().split(/ +/).slice(1), { folder: home, environment: here });
-		return { code, output: text, errors: lines.join("\n") };
+		const run = { code: 0, output: "", errors: "" };
+		for (const part of parts) {
+			const [, file] = plain.exec(part) ?? [];
+			const given = file === undefined ? part : part.slice(0, -` > ${file}`.length);
+			const words = Array.from(given.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g), ([, one, two, three]) => {
+				return one ?? two ?? (three as string).replace(/^~(?=\/)/, home);
+			});
+			const { code, stdout, text, lines } = await runHere(words.slice(1), { folder: home, environment: here });
+			if (file === undefined) run.output += text;
+			else await writeFile(join(home, file), stdout);
+			run.errors += lines.join("\n");
+			run.code = code ?? 1;
+			if (code !== 0) break;
+		}
+		return run;
 	}
 	const child = spawn("bash", ["-c", line], { cwd: home, env: environment });
 	let output = "";

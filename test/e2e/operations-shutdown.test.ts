@@ -62,7 +62,8 @@ describe.each(faces)("a server that is asked to stop, %s", (face) => {
 		expect(server.stderr()).not.toMatch(/error/i);
 	});
 
-	it("answers requests that exceed the time limit with an error", async () => {
+	// `test/mcp/http/sessions.test.ts` has it over each transport.
+	it.runIf(face === faces[0])("answers requests that exceed the time limit with an error", async () => {
 		const { server, call } = await serverAtWork(face, hang, ["--shutdown-seconds", "1"]);
 		expect(await server.end()).toBe(0);
 		expect(await call).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("shutting down") }] });

@@ -24,20 +24,13 @@ function blockOf(file: string): string {
 	return block;
 }
 
-/** A user's project with both packages installed, as npm lays them out. */
+/** A user's project with both packages, ours by a link. */
 let project: string;
 
 beforeAll(async () => {
 	project = await scratchFolder();
-	const installed = join(project, "node_modules/palimpsest-mcp");
-	const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
-	const { stdout } = await run("npm", pack, { cwd: packageFolder });
-	const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-	await mkdir(installed, { recursive: true });
-	await run("tar", ["-xzf", join(project, filename), "-C", installed, "--strip-components=1"]);
-	await symlink(join(packageFolder, "node_modules"), join(installed, "node_modules"));
-
-	await mkdir(join(project, "node_modules/my-package"));
+	await mkdir(join(project, "node_modules/my-package"), { recursive: true });
+	await symlink(packageFolder, join(project, "node_modules/palimpsest-mcp"));
 	const manifest = { name: "my-package", version: "1.0.0", type: "module", exports: "./index.js" };
 	await writeFile(join(project, "node_modules/my-package/package.json"), JSON.stringify(manifest));
 	for (const file of ["node_modules/my-package/index.js", "palimpsest.toml", "program.mjs"]) {

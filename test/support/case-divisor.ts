@@ -3,7 +3,7 @@ import { isWhole } from "./breadth.ts";
 const isMutation = process.env.MUTATION_TESTS !== undefined;
 
 /** By how much tests divide the number of their random cases: more under `npm run mutation`, which runs them for each mutant. */
-export const caseDivisor = isMutation ? 10 : isWhole ? 1 : 3;
+export const caseDivisor = isMutation ? 10 : isWhole ? 1 : 6;
 
 /** Fewer may by chance hold too little of what a property counts. */
 const fewestCases = isMutation ? 1 : 60;

@@ -5,9 +5,9 @@ import { playSession } from "../../support/session-player.ts";
 import { startStandInProvider } from "../../support/stand-in-provider.ts";
 import { startProxyTo } from "../upstream.ts";
 
-/** Plays a session of 40 turns, through a proxy or not, against a stand-in that checks reasoning as the API does. */
+/** Plays a session of 30 turns, through a proxy or not, against a stand-in that checks reasoning as the API does. */
 async function play(chars: number, how: { readonly isThroughProxy: boolean; readonly model: string }) {
-	const script = { toolTurns: 40, fileChars: chars };
+	const script = { toolTurns: 30, fileChars: chars };
 	const provider = await startStandInProvider({ script, thinking: { account: "newer", tokens: 50 } });
 	const archive = await openArchive({ where: `${await scratchFolder()}/archive` });
 	const proxy = how.isThroughProxy ? await startProxyTo(provider.origin, { archive }) : undefined;
@@ -18,7 +18,7 @@ async function play(chars: number, how: { readonly isThroughProxy: boolean; read
 	return { played, totals: provider.totals() };
 }
 
-describe("a session of 40 turns with reasoning that the API checks", () => {
+describe("a session of 30 turns with reasoning that the API checks", () => {
 	it.each([
 		["claude-opus-5-5", 20_000, 1],
 		["claude-fable-5-2", 20_000, 0],
