@@ -1,13 +1,17 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { repaidInPart } from "../../src/engine/masking/cadence.ts";
+import { callsOf } from "../../src/engine/masking/history.ts";
 import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import type { ReplayReport } from "../../src/engine/replaying/report.ts";
 import { PalimpsestError } from "../../src/errors.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { readTextDocument } from "../../src/formats/json-text/read.ts";
 import { parsePrices, ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import { startCalibration } from "./calibrate.ts";
 import { calibrationText } from "./calibration-text.ts";
+import { remainingText } from "./remaining.ts";
 import { compareArms, readOutcomes, successOf } from "./success.ts";
 import { armsText, successText } from "./success-text.ts";
 
@@ -15,6 +19,8 @@ const usage = `npm run lab -- calibrate FILE… [--prices READ,WRITE] [--files] 
   compares what providers billed in recorded sessions with what replay predicts
 npm run lab -- success REPLAY.json OUTCOMES.csv
   compares solved and unsolved runs of \`replay --json\`; OUTCOMES.csv has the columns file,solved
+npm run lab -- remaining FOLDER
+  how many calls follow in recorded sessions after so many; each folder in it is a source
 npm run lab -- arms OUTCOMES.csv
   compares the arms of an experiment with its first one; the columns are arm,task,solved
 `;
@@ -26,6 +32,7 @@ const { values, positionals } = parseArgs({
 const [command, ...names] = positionals;
 const [first, second] = names;
 if (command === "calibrate" && names.length > 0) calibrate(names);
+else if (command === "remaining" && first) remaining(first);
 else if (command === "success" && first && second) {
 	const report = JSON.parse(readFileSync(first, "utf8")) as ReplayReport;
 	process.stdout.write(successText(successOf(report, readOutcomes(readFileSync(second, "utf8")))));
@@ -34,6 +41,20 @@ else if (command === "success" && first && second) {
 } else {
 	process.stderr.write(usage);
 	process.exitCode = 1;
+}
+
+/** Files that are no conversations are left out. */
+function remaining(folder: string): void {
+	const sessions = filesOf(folder).flatMap((file) => {
+		try {
+			const { transcript } = readConversation(readTextDocument(readFileSync(file, "utf8"), file).value);
+			return [{ source: dirname(relative(folder, file)), calls: callsOf(transcript.messages).length }];
+		} catch (error) {
+			if (!(error instanceof PalimpsestError)) throw error;
+			return [];
+		}
+	});
+	process.stdout.write(remainingText(sessions, repaidInPart));
 }
 
 /** Files of a folder that are no sessions with usage are left out and counted. */

@@ -189,7 +189,8 @@ function archivedRefs({ result }: PairedResult, archiving: Archiving | undefined
 	return archiving ? [archiving.refOf(resultText(result))] : none;
 }
 
-function callsOf(messages: readonly Message[]): number[] {
+/** The messages that open an answer. */
+export function callsOf(messages: readonly Message[]): number[] {
 	return messages.flatMap(({ role }, index) => (role === "assistant" && !isOpen(messages[index - 1]) ? [index] : []));
 }
 

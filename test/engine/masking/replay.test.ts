@@ -1,8 +1,9 @@
 import { test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
+import type { ReplayHistory } from "../../../src/engine/masking/history.ts";
 import { planMask } from "../../../src/engine/masking/mask.ts";
-import { replay } from "../../../src/engine/masking/replay.ts";
-import type { PolicyLayer } from "../../../src/engine/policy/schema.ts";
+import { replay, type Schedule } from "../../../src/engine/masking/replay.ts";
+import type { PolicyLayer, Prices } from "../../../src/engine/policy/schema.ts";
 import { wordings } from "../../../src/engine/policy/wordings.ts";
 import { meterSchedule } from "../../../src/engine/replaying/bill.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
@@ -23,6 +24,16 @@ function moments(messages: unknown[], mask: PolicyLayer["mask"], more: { budget?
 	const history = historyOf(transcriptFrom(messages), policy);
 	const schedule = replay(history, { mask: policy.mask, prices: policy.prices, budget: more.budget });
 	return Array.from(schedule, (moment) => (moment === Number.POSITIVE_INFINITY ? -1 : moment));
+}
+
+/** The bill after so many calls. */
+function billsByCall(history: ReplayHistory, schedule: Schedule, prices: Prices): number[] {
+	let bill = 0;
+	const { calls } = meterSchedule(history, schedule, prices);
+	return [
+		0,
+		...calls.map(({ input, cached }) => (bill += cached * prices.cache_read + (input - cached) * prices.cache_write)),
+	];
 }
 
 describe("cadences", () => {
@@ -72,18 +83,33 @@ describe("cadences", () => {
 		expect(patient).toEqual(moments(document, { window_turns: 3 }));
 	});
 
-	it("break_even never bills more than 1.05 × the unmasked costs two calls after it acted", () => {
-		const policy = policyOf({ mask: { window_turns: 3, cadence: "break_even" } });
-		for (let turns = 22; turns < 60; turns += 1) {
-			const history = historyOf(transcriptFrom(turnsOf(outputs(turns, 300 + 40 * turns))), policy);
-			const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
-			const last = Math.max(...Array.from(schedule, (moment) => (moment === Number.POSITIVE_INFINITY ? 0 : moment)));
-			if (last > history.messageTokens.length - 6) continue;
-			const never = history.results.map(() => Number.POSITIVE_INFINITY);
-			const raw = meterSchedule(history, never, policy.prices).billed;
-			expect(meterSchedule(history, schedule, policy.prices).billed).toBeLessThanOrEqual(1.05 * raw);
-		}
-	});
+	it.each([0.1, 0.05, 0.025])(
+		"break_even never bills more than masking nothing, at whichever of 20 to 40 calls a session ends (a read costs %d)",
+		(cache_read) => {
+			const masks = [
+				{ window_turns: 3, cadence: "break_even" },
+				{ window_turns: 5, cadence: "break_even", selection: "use", thrift: "high" },
+			] as const;
+			let saving = 0;
+			for (const mask of masks) {
+				for (const size of [300, 1_000, 3_000, 12_000]) {
+					const policy = policyOf({ mask, prices: { cache_read, cache_write: 1.25 } });
+					const history = historyOf(transcriptFrom(turnsOf(outputs(60, size))), policy);
+					const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+					const never = history.results.map(() => Number.POSITIVE_INFINITY);
+					const [own, raw] = [schedule, never].map((one) => billsByCall(history, one, policy.prices)) as [
+						number[],
+						number[],
+					];
+					for (let calls = 20; calls <= 40; calls += 1) {
+						expect([calls, (own[calls] as number) / (raw[calls] as number) <= 1 + 1e-9]).toEqual([calls, true]);
+					}
+					saving += own.filter((bill, calls) => bill < (raw[calls] as number)).length;
+				}
+			}
+			expect(saving).toBeGreaterThan(40);
+		},
+	);
 
 	it("acts at once when the context would exceed the budget, at any cadence", () => {
 		const mask = { window_turns: 2, cadence: "stride", stride_turns: 1_000 } as const;
