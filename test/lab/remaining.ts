@@ -34,8 +34,8 @@ export function remainingLeftOut(sessions: readonly SessionCalls[]) {
 }
 
 export function remainingText(sessions: readonly SessionCalls[], part: number): string {
-	const table = (lines: readonly (readonly (string | number)[])[]) =>
-		lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+	const table = ([titles = [], ...lines]: readonly (readonly (string | number)[])[]) =>
+		[titles, titles.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 	const rows = remainingRows(sessions, part).map(({ mark, sessions: count, quartile, goesOn }) => {
 		return [mark, count, quartile, goesOn.toFixed(2)];
 	});

@@ -7,7 +7,7 @@ const [expectedCalls, calledShort] = [20, 40] as const;
 
 /**
  * Three of four recorded sessions of 40 calls or more go on for at least one call more for each 7 so far
- * (`npm run lab -- remaining FOLDER`; also where a source is left out).
+ * (`npm run lab -- remaining FOLDER`; without any one source, for 1 of each 5 to 8).
  */
 export const repaidInPart = 7;
 
