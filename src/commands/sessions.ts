@@ -67,7 +67,12 @@ export async function rescue(
 	say(`${taken}: ${sizes}`);
 }
 
-const words = { truncate: "results truncated:", mask: "results masked:", drop: "messages dropped:" } as const;
+const words = {
+	repeats: "results without lines in view:",
+	truncate: "results truncated:",
+	mask: "results masked:",
+	drop: "messages dropped:",
+} as const;
 
 interface PruneOptions extends SessionOptions {
 	readonly biggest?: number;

@@ -32,6 +32,7 @@ import {
 import { placeholdersOf } from "../storage/restore/recognise.ts";
 import { asSent, type CountingReport, countingReport, tokenMeter } from "./count.ts";
 import { type EditRecord, editRecord, planEvents } from "./edit-record.ts";
+import { withLostReferences } from "./lost-references.ts";
 
 export interface ConversationRequest extends KeepsOriginals {
 	readonly conversation: unknown;
@@ -110,12 +111,18 @@ export async function concludePlan(
 	const { source, transcript, meter, wording, isPlaceholder, bindsReasoning } = opened;
 	const { measurement, estimate, rewrites, pinned, notes = [] } = planned;
 	const { scale } = estimate;
+	const { countTokens } = meter;
+	const originals = originalsOf(request);
+	const lasting = rewrites
+		? planned.plan
+		: withLostReferences(planned.plan, { ...opened, policy, originals, countTokens });
 	const { plan, thinking } = completePlan({
 		source,
 		policy,
 		bindsReasoning,
-		countTokens: meter.countTokens,
+		countTokens,
 		...planned,
+		plan: lasting,
 	});
 	let { document, error } = applyAndVerify({ source, plan, meter, rewrites, pinned });
 	let groups: readonly ArchivedGroup[] = [];

@@ -3,6 +3,7 @@ import { followUps } from "../engine/compaction/prompt.ts";
 import { usersTexts } from "../engine/compaction/users-words.ts";
 import {
 	exactScale,
+	highTokens,
 	measure,
 	scaleTokens,
 	sizeOf,
@@ -14,7 +15,8 @@ import { addSizes, type InsertEdit, noSize, type Size } from "../engine/conversa
 import { type Economics, economicsOf } from "../engine/conversation/report.ts";
 import type { Message, Role, Transcript } from "../engine/conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../engine/conversation/turns.ts";
-import { type LadderStep, planGuard } from "../engine/guarding/guard.ts";
+import type { LadderStep } from "../engine/guarding/guard.ts";
+import { planGuardWithRepeats } from "../engine/guarding/repeats.ts";
 import { pricesNow } from "../engine/masking/history.ts";
 import { cleanValue } from "../engine/masking/placeholder.ts";
 import { madeNow } from "../engine/masking/thinking.ts";
@@ -32,6 +34,7 @@ import {
 	openConversation,
 	retryWithoutArchive,
 } from "./conversation.ts";
+import { repeatedResults } from "./repeats-on-arrival.ts";
 import { textLibraries } from "./text-libraries.ts";
 
 export interface GuardRequest extends ConversationRequest, GivenTokens {
@@ -94,7 +97,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const { scale } = estimate;
 	const keeps = policy.compaction.keep_user_text === true;
 	const most = mostUserTokens(policy, window.tokens);
-	const guard = planGuard({
+	const guarding = {
 		...opened,
 		policy,
 		budget: room,
@@ -105,7 +108,11 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		keeping: keeps
 			? { ...source, base: source.located.base, writer: source.format.write, locale: policy.locale, most }
 			: undefined,
-	});
+	};
+	const isOver = highTokens(measurement.total, scale) > room;
+	const mostChars = policy.guard.max_tool_result_chars;
+	const repeated = isOver ? repeatedResults({ ...opened, policy, countTokens: meter.countTokens, mostChars }) : [];
+	const guard = planGuardWithRepeats(guarding, repeated);
 	const { done, kept, outcome } = await concludePlan({ ...request, policy }, opened, {
 		plan: [...guard.plan, ...followUp.edits],
 		measurement,

@@ -4,7 +4,6 @@ import { equalsPath, type Path } from "../engine/conversation/paths.ts";
 import { noSize, type ReplaceEdit } from "../engine/conversation/plan.ts";
 import {
 	editablePaths,
-	inFrame,
 	resultText,
 	type TextNode,
 	type ToolResult,
@@ -13,7 +12,6 @@ import {
 } from "../engine/conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../engine/conversation/turns.ts";
 import type { CutOnArrival } from "../engine/masking/history.ts";
-import { editsOf, withRepeats } from "../engine/masking/mask-result.ts";
 import { findUses, stringsIn, type Uses } from "../engine/masking/uses.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { wordings } from "../engine/policy/wordings.ts";
@@ -22,7 +20,7 @@ import { leaveOutRepeats, startRepeatFinder } from "../engine/truncation/repeats
 import { locateMessages, type ReadConversation } from "../formats/detect.ts";
 import { isReferenceLine, placeholdersOf } from "../storage/restore/recognise.ts";
 import { planCuts } from "./cut-on-arrival.ts";
-import { mayRepeat, nameOfResult, repeatedTexts } from "./repeats-on-arrival.ts";
+import { mayRepeat, nameOfResult, repeatedTexts, withText } from "./repeats-on-arrival.ts";
 
 /** A conversation whose results were cut as they arrived. */
 export interface Arrived {
@@ -96,7 +94,9 @@ export function startArrivals(
 				const left: PairedResult = { ...one, result: { ...one.result, texts: [{ ...node, text }] } };
 				const edits = planCuts({ ...how, transcript: withResult(transcript, one, left.result), fresh: [left] });
 				shown = textAfter(edits, left, text);
-				plan.push(...(edits.length > 0 ? edits : withRepeats(one.result, [editOfText(one, text)])));
+				plan.push(
+					...(edits.length > 0 ? edits : withText(one, text, { before: noSize, after: noSize, takenOut: undefined })),
+				);
 				const repeated = repeatedTexts(whole, found);
 				for (const [index, { source }] of found.entries())
 					repeats.push({ place, source, text: repeated[index] as string });
@@ -131,15 +131,6 @@ function textAfter(edits: readonly ReplaceEdit[], { result }: PairedResult, text
 	if (!edit) return text;
 	if (!node || others.length > 0 || typeof edit.replacement !== "string") return "";
 	return equalsPath(edit.path, node.path) ? (withoutFrame(node, edit.replacement) ?? "") : edit.replacement;
-}
-
-function editOfText(paired: PairedResult, text: string): ReplaceEdit {
-	const { whole, texts } = paired.result;
-	const node = texts[0] as TextNode;
-	const place = whole?.only
-		? { path: whole.path, replacement: whole.write(text) }
-		: { path: node.path, replacement: inFrame(node, text) };
-	return editsOf(paired, "truncate")({ ...place, before: noSize, after: noSize, takenOut: undefined });
 }
 
 function withResult(transcript: Transcript, { message }: PairedResult, result: ToolResult): Transcript {

@@ -98,6 +98,12 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		const { left } = editSteps([...taken, { step: "drop", edits: dropped.edits }], { measurement, scale });
 		return excess(left) === 0 ? dropped : undefined;
 	};
+	const { repeats = [] } = parameters;
+	if (repeats.length > 0 && ladder.length > 0 && isTaken("repeats", edited.left)) {
+		taken.push({ step: "repeats", edits: repeats });
+		history.push({ step: "repeats", edits: repeats });
+		edited = editSteps(taken, { measurement, scale });
+	}
 	for (const step of ladder) {
 		if (!isTaken(step, edited.left)) continue;
 		// No mask makes room beside a text that takes the whole window.
@@ -177,7 +183,7 @@ function replaceCuts(
 
 interface GuardHistory extends GuardParameters {
 	readonly measurement: Measurement;
-	readonly edited: { readonly step: "truncate" | "mask"; readonly edits: readonly Edit[] }[];
+	readonly edited: { readonly step: "repeats" | "truncate" | "mask"; readonly edits: readonly Edit[] }[];
 	readonly cuts: FurtherCuts;
 	readonly dropMoments: ArrayLike<number>;
 	readonly maskMoments: () => MomentOf;
@@ -262,7 +268,8 @@ function planSteps(parameters: GuardParameters) {
 		const byMoment = new Map<number, { message: number; relief: Size; masks?: number }[]>();
 		const add = (moment: number, message: number, relief: Size) => addToList(byMoment, moment, { message, relief });
 		const truncated = new Map<number, number>();
-		for (const { message, unsent, before, after } of ladder.includes("truncate") ? truncation().flat() : []) {
+		const cuts = ladder.includes("truncate") ? truncation().flat() : [];
+		for (const { message, unsent, before, after } of [...(parameters.repeats ?? []), ...cuts]) {
 			if (unsent) continue;
 			add(message + 1, message, subtractSizes(before, after));
 			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);
@@ -332,7 +339,7 @@ function truncateParameters(parameters: GuardParameters, maxChars: number): Trun
 	};
 }
 
-interface GuardPlan {
+export interface GuardPlan {
 	readonly plan: Plan;
 	readonly steps: readonly LadderStep[];
 	readonly measurement: Measurement;
@@ -345,13 +352,13 @@ interface GuardPlan {
 
 /** A step of the guard's ladder that changed the conversation. */
 export interface LadderStep {
-	readonly step: "truncate" | "mask" | "drop";
-	/** Truncated or masked results, or dropped messages. */
+	readonly step: "repeats" | "truncate" | "mask" | "drop";
+	/** Results without lines that are in view, truncated or masked results, or dropped messages. */
 	readonly count: number;
 	readonly tokensAfter: number;
 }
 
-interface GuardParameters {
+export interface GuardParameters {
 	readonly transcript: Transcript;
 	readonly policy: Policy;
 	readonly budget: number;
@@ -370,6 +377,8 @@ interface GuardParameters {
 	readonly idleSeconds?: number | undefined;
 	/** Whether the model accepts reasoning only after unchanged messages. */
 	readonly bindsReasoning?: boolean | undefined;
+	/** What leaves out lines that are in view, before any other step. */
+	readonly repeats?: readonly ReplaceEdit[] | undefined;
 	/** Set if the words of people stay when messages are dropped. */
 	readonly keeping?: WordsKeeper | undefined;
 }

@@ -106,12 +106,36 @@ export function isReferenceLine(line: string): boolean {
 	return line.startsWith("[") && referenceForms.some((form) => form.test(line));
 }
 
-const referenceForms = everyLocale.flatMap(({ repeat, archived }) =>
-	[repeat, archived.repeat].map((template) => {
-		const source = template.split(/\{(\w+)\}/).map((part, index) => {
-			if (index % 2 === 0) return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-			return part === "source" || part === "numbers" ? ".*" : part === "ref" ? "[\\w-]+" : "\\d+";
+/** What a line in the place of others points to. */
+export interface LineReference {
+	/** How it calls the result. */
+	readonly source: string;
+	/** The last of the lines, from 1. */
+	readonly sourceTo: number;
+}
+
+/** The lines of a text that stand for lines of earlier results, in any locale. */
+export function referencesIn(text: string): readonly LineReference[] {
+	if (!referenceWords.some((words) => text.includes(words))) return [];
+	return text.split("\n").flatMap((line) => {
+		const found = line.startsWith("[") ? referenceForms.map((form) => form.exec(line)).find((one) => one) : undefined;
+		const { source, source_to } = found?.groups ?? {};
+		return source === undefined ? [] : [{ source, sourceTo: Number(source_to) }];
+	});
+}
+
+const referenceForms = everyLocale.flatMap(({ repeat, archived, numbers_higher, numbers_lower }) => {
+	const plain = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+	const numbers = [numbers_higher, numbers_lower].map((one) => one.split("{shift}").map(plain).join("\\d+"));
+	const variables = { source: "(?<source>.*?)", numbers: `(?:${numbers.join("|")})?`, ref: "[\\w-]+" };
+	return [repeat, archived.repeat].map((template) => {
+		const parts = template.split(/\{(\w+)\}/).map((part, index) => {
+			if (index % 2 === 0) return plain(part);
+			return variables[part as keyof typeof variables] ?? `(?<${part}>\\d+)`;
 		});
-		return new RegExp(`^${source.join("")}\\r?$`);
-	}),
-);
+		return new RegExp(`^${parts.join("")}\\r?$`);
+	});
+});
+
+/** Each of these stands in a line of one locale. */
+const referenceWords = everyLocale.map(({ repeat }) => longestLiteral(repeat));
