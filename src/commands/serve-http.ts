@@ -2,11 +2,12 @@ import { isIPv6 } from "node:net";
 import { PalimpsestError } from "../errors.ts";
 import type { Log, LogKind } from "../log.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
-import { createMetrics, createReadiness, type MetricsService, serveMetrics } from "../mcp/http/monitoring.ts";
+import { createMetrics, type MetricsService, serveMetrics } from "../mcp/http/monitoring.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { CompactionSource } from "../operations/config/compaction.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../operations/http/address.ts";
+import { createReadiness } from "../operations/http/readiness.ts";
 import { type ArchiveLocation, createPrincipalArchives, probeArchive } from "../storage/archive/open.ts";
 import { untilSignal } from "./processes.ts";
 

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { setTimeout as pause } from "node:timers/promises";
 import { Router } from "express";
 import type { Gauge, Registry } from "prom-client";
 import type { CallEnd, Log, OnCallEnd } from "../../log.ts";
 import { tokensOf } from "../../log.ts";
 import { type Address, hostInUrl, isLoopback, listen } from "../../operations/http/address.ts";
 import { loadPrometheus } from "../../operations/http/prometheus.ts";
+import type { ReadinessCheck } from "../../operations/http/readiness.ts";
 import { version } from "../../version.ts";
 import type { CallPool } from "../pool/pool.ts";
 import { checkHost, createApplication, onlyMethods, requireOneHost } from "./application.ts";
@@ -118,53 +118,6 @@ export async function serveMetrics(options: {
 			server.close();
 			server.closeAllConnections();
 			await ended;
-		},
-	};
-}
-
-// ---- Readiness ----
-
-type Readiness =
-	| { readonly ready: true }
-	| { readonly ready: false; readonly reason: "shutting_down" | "archive_unavailable" | "archive_timeout" };
-
-export type ReadinessCheck = ReturnType<typeof createReadiness>;
-
-/** Checks at the same time share one probe of the archive, and no other probe starts while one hangs. */
-export function createReadiness(options: {
-	readonly probe?: (() => Promise<unknown>) | undefined;
-	readonly patienceMilliseconds?: number | undefined;
-	readonly freshMilliseconds?: number | undefined;
-}) {
-	const { probe, patienceMilliseconds = 2_000, freshMilliseconds = 1_000 } = options;
-	let isShuttingDown = false;
-	let last: { readonly found: Readiness; readonly at: number } | undefined;
-	let underWay: Promise<Readiness> | undefined;
-
-	const look = async (ask: () => Promise<unknown>): Promise<Readiness> => {
-		const found = await ask().then<Readiness, Readiness>(
-			() => ({ ready: true }),
-			() => ({ ready: false, reason: "archive_unavailable" }),
-		);
-		last = { found, at: performance.now() };
-		underWay = undefined;
-		return found;
-	};
-	const lookInTime = async (): Promise<Readiness> => {
-		if (!probe) return { ready: true };
-		if (last && performance.now() - last.at < freshMilliseconds) return last.found;
-		underWay ??= look(probe);
-		const late: Readiness = { ready: false, reason: "archive_timeout" };
-		return Promise.race([underWay, pause(patienceMilliseconds, late, { ref: false })]);
-	};
-
-	return {
-		async current(): Promise<Readiness> {
-			const found = isShuttingDown ? undefined : await lookInTime();
-			return isShuttingDown || !found ? { ready: false, reason: "shutting_down" } : found;
-		},
-		beginShutdown(): void {
-			isShuttingDown = true;
 		},
 	};
 }

@@ -5,12 +5,13 @@ import { isDeepStrictEqual } from "node:util";
 import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback, listen } from "../../operations/http/address.ts";
 import { mostReadAhead, paceBody } from "../../operations/http/body.ts";
+import { createReadiness, type ReadinessCheck } from "../../operations/http/readiness.ts";
 import { createBodyReader } from "../body.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
 import { checkHost, createApplication } from "./application.ts";
 import { authenticate, type Caller, metadataRoutes, tokenCaller } from "./authenticate.ts";
 import { defaultQuotas, limitRequests, type Quotas } from "./limits.ts";
-import { createReadiness, healthRoutes, type Metrics, metricsRoute, type ReadinessCheck } from "./monitoring.ts";
+import { healthRoutes, type Metrics, metricsRoute } from "./monitoring.ts";
 import { createSessions, type Sessions, type SessionsOptions, sseRoutes, streamableRoutes } from "./sessions.ts";
 
 export interface HttpOptions extends SessionsOptions {
@@ -23,6 +24,8 @@ export interface HttpOptions extends SessionsOptions {
 	readonly readiness?: ReadinessCheck | undefined;
 	readonly metrics?: Metrics | undefined;
 	readonly shutdownMilliseconds?: number | undefined;
+	/** While it is not ready any more and still takes calls, for a balancer that asks. */
+	readonly noticeMilliseconds?: number | undefined;
 }
 
 export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
@@ -76,13 +79,17 @@ export async function serveHttp(options: HttpOptions) {
 		paceBody(request);
 		application(request, response);
 	});
-	const close = createCloser({ server, sessions, shutdownMilliseconds, onBegin: readiness.beginShutdown });
+	const begin = () => readiness.beginShutdown(options.noticeMilliseconds);
+	const close = createCloser({ server, sessions, shutdownMilliseconds, begin });
 	port = await listen(server, address);
 	return {
 		url: ownUrl(),
 		port,
 		running: sessions.waiting,
-		/** Refuses new calls, finishes those under way, or answers them with an error, within `shutdownMilliseconds`, and ends every session. */
+		/**
+		 * Refuses new calls, gives those under way `shutdownMilliseconds`, answers the others with an error, and ends every session.
+		 * Before that, a balancer that asks for `/readyz` has time to send its requests elsewhere.
+		 */
 		close,
 	};
 }
@@ -105,9 +112,9 @@ function createCloser(options: {
 	readonly server: Server;
 	readonly sessions: Sessions;
 	readonly shutdownMilliseconds: number;
-	readonly onBegin: () => void;
+	readonly begin: () => Promise<void>;
 }): () => Promise<void> {
-	const { server, sessions, shutdownMilliseconds, onBegin } = options;
+	const { server, sessions, shutdownMilliseconds, begin } = options;
 	const answers = new Map<ServerResponse, IncomingMessage>();
 	let closed: Promise<void> | undefined;
 	server.on("request", (request, response) => {
@@ -119,19 +126,18 @@ function createCloser(options: {
 	const isCalled = () => [...answers.values()].some(({ method, complete }) => method !== "GET" && complete);
 
 	const close = async (): Promise<void> => {
-		onBegin();
+		await begin();
 		sessions.refuseNew();
-		// For clients to read their last answers.
-		const flush = Math.min(3_000, 0.3 * shutdownMilliseconds);
 		// The older transport answers on the stream of its session, so the responses alone do not tell.
 		const isDone = () => !isCalled() && sessions.waiting() === 0;
 		// Until then the server listens, for `/readyz` to say that it ends.
-		await until(isDone, shutdownMilliseconds - flush);
+		await until(isDone, shutdownMilliseconds);
 		const ended = once(server, "close");
 		server.close();
-		const atEnd = performance.now() + flush;
+		const lastReadMs = Math.min(mostLastReadMs, shutdownMilliseconds);
+		const atEnd = performance.now() + lastReadMs;
 		sessions.refuseWaiting();
-		await until(isDone, flush / 2);
+		await until(isDone, lastReadMs / 2);
 		await sessions.close();
 		await until(() => answers.size === 0, atEnd - performance.now());
 		// Node would wait for connections that are kept alive or not yet used.
@@ -143,6 +149,9 @@ function createCloser(options: {
 		return closed;
 	};
 }
+
+/** For clients to read their last answers. */
+const mostLastReadMs = 3_000;
 
 async function until(holds: () => boolean, milliseconds: number): Promise<void> {
 	const deadline = performance.now() + milliseconds;

@@ -1,12 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { createReadiness } from "../../../src/mcp/http/monitoring.ts";
+import { createReadiness } from "../../../src/operations/http/readiness.ts";
 
 describe("server readiness", () => {
 	it("holds without an archive until shutdown", async () => {
 		const readiness = createReadiness({});
 		expect(await readiness.current()).toEqual({ ready: true });
-		readiness.beginShutdown();
+		void readiness.beginShutdown();
 		expect(await readiness.current()).toEqual({ ready: false, reason: "shutting_down" });
+	});
+
+	it("gives a balancer that asks again and again time to send its requests elsewhere, and nobody else", async () => {
+		const readiness = createReadiness({});
+		await readiness.current();
+		await readiness.beginShutdown(Number.POSITIVE_INFINITY);
+		const asked = createReadiness({});
+		await asked.current();
+		await asked.current();
+		let isOver = false;
+		const over = asked.beginShutdown(30).then(() => {
+			isOver = true;
+		});
+		await new Promise((resolve) => setImmediate(resolve));
+		expect([isOver, await asked.current()]).toEqual([false, { ready: false, reason: "shutting_down" }]);
+		await over;
 	});
 
 	it("is lost while the archive is unusable, and returns with it", async () => {
@@ -44,7 +60,7 @@ describe("server readiness", () => {
 		let answer = (): void => {};
 		const readiness = createReadiness({ probe: () => new Promise<void>((resolve) => (answer = resolve)) });
 		const found = readiness.current();
-		readiness.beginShutdown();
+		void readiness.beginShutdown();
 		answer();
 		expect(await found).toEqual({ ready: false, reason: "shutting_down" });
 	});
