@@ -1,12 +1,13 @@
 import { Argument, Command, Option } from "commander";
 import { builtInStrategies, truncationStrategies } from "../engine/policy/names.ts";
 import { encodingNames } from "../formats/tokens/encodings.ts";
-import { commandHookHosts, hookHosts, launchedPrograms } from "../hosts/hosts.ts";
+import { commandHookHosts, hookHosts } from "../hosts/hosts.ts";
 import { logKinds } from "../log.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
-import { addFiguresCommands, withFigures } from "./figures-options.ts";
+import { addFiguresCommands } from "./figures-options.ts";
 import { addGatewayCommand } from "./gateway-options.ts";
+import { addLaunchCommand, addProxyCommand } from "./proxy-options.ts";
 import { addPolicyCommands, addSetupCommands } from "./setup-options.ts";
 import { addTrialCommand } from "./trial-options.ts";
 import {
@@ -15,13 +16,12 @@ import {
 	addCommand,
 	addHelpCommands,
 	addHelpHints,
+	authTokens,
 	policyFile,
-	portNumber,
 	refuseCommand,
 	repeatable,
 	seconds,
 	shareAboveZero,
-	shareOfAll,
 	wholeNumber,
 	withArchive,
 	withPolicy,
@@ -96,7 +96,7 @@ function addServeCommand(program: Command): void {
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
 		.option("--public-url <url>", "URL that clients use, such as the https://host of a proxy")
 		.option("--stateless", "serve without sessions, for several processes behind a load balancer")
-		.option("--auth-tokens <file>", "file of the accepted tokens: lines of NAME:TOKEN or NAME:sha256:HEX")
+		.option(...authTokens)
 		.option("--auth-issuer <url>", "accept JSON Web Tokens of this issuer")
 		.option("--auth-audience <name>", "required audience; repeatable", repeatable)
 		.option("--auth-jwks <url>", "URL of the issuer's keys, if its metadata does not name it")
@@ -124,44 +124,6 @@ function addServeCommand(program: Command): void {
 			return (await import("./serve.ts")).serve(options);
 		});
 }
-
-function addProxyCommand(program: Command): void {
-	const proxy = program
-		.command("proxy")
-		.description("Mask old tool results in the requests of agent programs to their models.");
-	withFigures(withArchive(withPolicy(proxy)))
-		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
-		.option("--host <host>", "loopback address to listen on")
-		.option(...upstream)
-		.option(...keepWarm)
-		.option("--metrics", "serve Prometheus metrics at /palimpsest/metrics")
-		.option("--key-file <file>", "file with the key of its pages, to keep it over restarts (default: a new one)")
-		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
-		.addOption(new Option("--log <kind>", "format of standard error (default text)").choices([...logKinds]))
-		.action(async (options) => (await import("./proxy.ts")).proxy(options));
-	proxy
-		.command("status")
-		.description("Print what running proxies have sent, left out and billed.")
-		.option("--port <port>", "port of one proxy (default: all that run)", portNumber)
-		.option("--json", "as JSON")
-		.action(async (_, command: Command) => (await import("./proxy-status.ts")).proxyStatus(command.optsWithGlobals()));
-	proxy
-		.command("env")
-		.description("Print the variables that point programs at a running proxy, for eval in a shell.")
-		.option("--port <port>", "port of the proxy (default 8787)", portNumber)
-		.addOption(new Option("--shell <name>", "shell that reads it").choices(["sh", "fish", "powershell"]))
-		.action(async (_, command: Command) =>
-			(await import("./proxy-environment.ts")).proxyEnvironment(command.optsWithGlobals()),
-		);
-}
-
-const upstreams = "base URL of anthropic, openai, gemini (default: the provider's own), bedrock or vertex";
-const upstream = ["--upstream <api=url>", upstreams, repeatable] as const;
-
-const keepWarm = [
-	"--keep-warm",
-	"in a pause, send the last request again for one token, up to twice, before the provider's cache expires",
-] as const;
 
 function refuseExtra(program: Command, extra: string): never {
 	if (!program.commands.some((command) => command.name() === extra)) return refuseCommand(program, extra);
@@ -250,24 +212,6 @@ function addOutputCommands(program: Command): void {
 		.addOption(maxChars("limit in characters, instead of tokens"))
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./text.ts")).run(name, parameters, options),
-		);
-}
-
-function addLaunchCommand(program: Command): void {
-	const launches = "Start an agent program behind a proxy that keeps its context small; its settings stay unchanged.";
-	const programs = launchedPrograms.map(({ name }) => name).join(", ");
-	withFigures(addArchiving(program, "launch <program> [parameters...]", launches))
-		.usage("[options] <program> [parameters...]")
-		.passThroughOptions()
-		.option(...keepWarm)
-		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; repeatable", repeatable)
-		.option(...upstream)
-		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)
-		.option("--no-first-party", "leave _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL unset for Claude Code")
-		.option("--dry-run", "print the environment, flags and files that the program would get, and start nothing")
-		.addHelpText("after", `\nPROGRAM: ${programs}; with --env, any other command. What follows its name goes to it.`)
-		.action(async (name: string, parameters: string[], options) =>
-			(await import("./proxy.ts")).launch(name, parameters, options),
 		);
 }
 

@@ -1,9 +1,9 @@
 import { PalimpsestError } from "../errors.ts";
 import { formatCount } from "../pages/replay-data.ts";
 import { pageAddress } from "../proxy/keys.ts";
-import type { ProxyStatus } from "../proxy/ledger.ts";
 import { billText, frozenText, keptWarmText, undecidedText, unknownUsageText } from "../proxy/ledger-text.ts";
 import { listRunning, type RunningProxy, statusTextOf } from "../proxy/running.ts";
+import type { ProxyStatus } from "../proxy/status.ts";
 import { printJson, show, shownName } from "./input-output.ts";
 
 export const defaultPort = 8787;

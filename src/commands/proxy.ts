@@ -12,7 +12,7 @@ import { ownCommandAnywhere, shellWord } from "../hosts/own-command.ts";
 import type { Log } from "../log.ts";
 import { createOperatorLog, type LogKind } from "../log.ts";
 import { continuousPolicy, ignoredWarning, loadConfig } from "../operations/config/config.ts";
-import { hostInUrl, isLoopback } from "../operations/http/address.ts";
+import { type Address, hostInUrl, isLoopback, parseAddress } from "../operations/http/address.ts";
 import { exceptingLoopback, networkProxyOf } from "../operations/http/network-proxy.ts";
 import { openLargeTexts } from "../operations/large-texts.ts";
 import { closingText } from "../proxy/closing.ts";
@@ -38,15 +38,19 @@ import {
 	withArchive,
 } from "./input-output.ts";
 import { passSignals, untilSignal } from "./processes.ts";
+import { callersOf, type ProxyCallersOptions, tlsOf } from "./proxy-callers.ts";
 import { defaultPort } from "./proxy-status.ts";
 import { refuseUnknown, refuseUsage } from "./usage.ts";
 
 /** The time that running answers have to end after a signal. A second signal ends the proxy at once. */
-const longestAnswersMs = 30_000;
+const usualShutdownSeconds = 30;
 
-interface ProxyCommandOptions extends ArchiveCommandOptions {
+interface ProxyCommandOptions extends ArchiveCommandOptions, ProxyCallersOptions {
 	readonly port?: number;
 	readonly host?: string;
+	/** `ADDRESS:PORT`, in place of both. */
+	readonly listen?: string;
+	readonly shutdownSeconds?: number;
 	/** `api=URL`, several with commas between. */
 	readonly upstream?: readonly string[];
 	readonly holdout?: number;
@@ -60,12 +64,9 @@ interface ProxyCommandOptions extends ArchiveCommandOptions {
 
 /** `palimpsest proxy`: runs until a signal ends it. */
 export async function proxy(options: ProxyCommandOptions): Promise<void> {
-	const { port = defaultPort, holdout, log: kind = "text" } = options;
-	const host = (options.host ?? "127.0.0.1").replace(/^\[(.*)\]$/, "$1");
-	if (!isLoopback(host)) {
-		const message = `Expected --host to be on loopback; got ${JSON.stringify(host)}. This proxy has neither TLS nor a token, and serving other machines needs both: put a server that has them in front of it.`;
-		throw new PalimpsestError("invalid_argument", message);
-	}
+	const { holdout, shutdownSeconds = usualShutdownSeconds, log: kind = "text" } = options;
+	const { host, port } = addressOf(options);
+	const tls = await tlsOf(options);
 	const upstreams = { ...defaultUpstreams, ...upstreamsOf(options.upstream ?? []) };
 	const config = await loadConfig({ ...configSources(options), servesOthers: true });
 	const policy = continuousPolicy(config);
@@ -80,18 +81,23 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	const keys = createKeys(options.keyFile === undefined ? undefined : await keyIn(options.keyFile));
 	const ignored = ignoredWarning(config);
 	if (ignored !== undefined) log({ level: "warning", message: ignored, data: { event: "policy_ignored" } });
+	const keep = keptFigures(policy, options);
+	const location = archiveLocation({ ...options, environment: process.env });
+	const callers = callersOf(options, { host, location, policy, keep, log });
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
 			keys,
-			figures: openFigures({ keep: keptFigures(policy, options) }),
+			figures: openFigures({ keep }),
 			host,
 			port,
+			callers,
+			tls,
 			upstreams,
 			policy,
 			archive,
-			memoryFolder: memoryFolderFor(archiveLocation({ ...options, environment: process.env })),
-			recallCommand: recallCommandOf(options),
+			memoryFolder: memoryFolderFor(location),
+			recallCommand: callers ? undefined : recallCommandOf(options),
 			holdout,
 			metrics: options.metrics,
 			keepWarm: options.keepWarm ? "while_connected" : undefined,
@@ -99,22 +105,31 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			log,
 		});
 		await warnIfUnusable(archive, { options, log });
-		const url = `http://${hostInUrl(host)}:${running.port}`;
+		const url = `${tls ? "https" : "http"}://${hostInUrl(host)}:${running.port}`;
 		// Before the announcement, whose readers may end the proxy.
 		const ended = untilSignal();
 		const data = { event: "listening", url, archive: archive?.location ?? "none" };
-		const unlist = await listed({ address: url, keys }, log);
+		// Its clients on this machine talk to it by plain HTTP on loopback.
+		const unlist = isLoopback(host) && !tls ? await listed({ address: url, keys }, log) : async () => {};
 		// A log is kept, and others may read it.
 		const page = process.stderr.isTTY && kind === "text" ? pageAddress(url, keys) : "the address of `proxy status`";
 		announce({ level: "notice", message: `proxy at ${url}, live page at ${page}`, data });
-		await ended;
+		const signal = await ended;
+		announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
 		await unlist();
-		await running.close({ answersMs: longestAnswersMs });
+		await running.close({ answersMs: shutdownSeconds * 1_000 });
+		callers?.end();
 		const totals = running.totals();
 		const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
 		const message = closingText(totals, { address: url, isKept: policy.figures !== "none" });
 		announce({ level: "notice", message, data: { event: "closed", url, requests, tokens_sent, tokens_left_out } });
 	});
+}
+
+/** Throws `invalid_argument`. */
+function addressOf({ listen, host = "127.0.0.1", port = defaultPort }: ProxyCommandOptions): Address {
+	if (listen !== undefined) return parseAddress(listen, { host, port });
+	return { host: host.replace(/^\[(.*)\]$/, "$1"), port };
 }
 
 /** Lists a proxy while it runs, and returns what takes it from the list. A list that cannot be written costs only its use. */

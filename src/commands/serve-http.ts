@@ -1,5 +1,4 @@
 import { isIPv6 } from "node:net";
-import { PalimpsestError } from "../errors.ts";
 import type { Log, LogKind } from "../log.ts";
 import { createAuthentication } from "../mcp/http/authenticate.ts";
 import { createMetrics, type MetricsService, serveMetrics } from "../mcp/http/monitoring.ts";
@@ -8,6 +7,7 @@ import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { CompactionSource } from "../operations/config/compaction.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../operations/http/address.ts";
 import { createReadiness } from "../operations/http/readiness.ts";
+import { stateKeyIn } from "../operations/http/state-key.ts";
 import { type ArchiveLocation, createPrincipalArchives, probeArchive } from "../storage/archive/open.ts";
 import { untilSignal } from "./processes.ts";
 
@@ -97,7 +97,7 @@ export async function serveOverHttp(
 			readiness,
 			metrics: options.metrics === true ? metrics : undefined,
 			isStateless: options.stateless,
-			stateKey: stateKeyOf(process.env.PALIMPSEST_STATE_KEY),
+			stateKey: stateKeyIn(process.env),
 			shutdownMilliseconds: shutdownSeconds === undefined ? undefined : shutdownSeconds * 1_000,
 			quotas: {
 				requestsPerMinute: options.requestsPerMinute,
@@ -123,12 +123,6 @@ export async function serveOverHttp(
 	const data = { event: "listening", url, ...(own && { metrics_url: `${own.url}/metrics` }) };
 	announce({ level: "notice", message: `serving MCP at ${url}/mcp (Streamable HTTP)${sse}`, data });
 	if (own) announce({ level: "notice", message: `metrics at ${own.url}/metrics`, data: { event: "listening" } });
-}
-
-function stateKeyOf(text = ""): string | undefined {
-	if (text === "" || Buffer.byteLength(text) >= 32) return text || undefined;
-	const message = "Expected PALIMPSEST_STATE_KEY of 32 bytes or more. `openssl rand -hex 32` makes one.";
-	throw new PalimpsestError("invalid_argument", message);
 }
 
 function metricsAddressOf(text: string): Address {

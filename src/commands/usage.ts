@@ -166,3 +166,8 @@ export function seconds(text: string): number {
 	if (text.trim() !== "" && value >= 0 && value <= 2_000_000) return value;
 	throw new InvalidArgumentError("Expected a number of seconds, 0 or more, up to 2000000.");
 }
+
+export const authTokens = [
+	"--auth-tokens <file>",
+	"file of the accepted tokens: lines of NAME:TOKEN or NAME:sha256:HEX",
+] as const;

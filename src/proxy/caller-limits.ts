@@ -31,23 +31,30 @@ export function createCallerCounts({ requestsAtOnce, bytesAtOnce, conversations 
 	const used = new Map<string, number>();
 	return {
 		/** Counts a request until `end` is called, unless it is over a limit. */
-		begin(request: Pick<IncomingMessage, "headers" | "on">): { readonly end: () => void } | OverLimit {
+		begin(
+			request: Pick<IncomingMessage, "headers" | "on" | "off" | "pause">,
+		): { readonly end: () => void } | OverLimit {
 			const length = Number(request.headers["content-length"] ?? 0);
 			if (bytesAtOnce > 0 && length > bytesAtOnce)
-				return { status: 413, message: `Expected a body of at most ${bytesAtOnce} bytes; it has ${length}.`, mayRetry: false };
+				return {
+					status: 413,
+					message: `Expected a body of at most ${bytesAtOnce} bytes; it has ${length}.`,
+					mayRetry: false,
+				};
 			if (requestsAtOnce > 0 && requests >= requestsAtOnce) return busy(`${requestsAtOnce} requests at once`);
 			if (bytesAtOnce > 0 && bytes + length > bytesAtOnce) return busy(`${bytesAtOnce} bytes of requests at once`);
 			let own = length;
 			requests += 1;
 			bytes += own;
-			// A body without a length counts as it arrives.
-			if (request.headers["content-length"] === undefined)
-				request.on("data", (piece: Buffer) => {
-					own += piece.length;
-					bytes += piece.length;
-				});
+			const onData = (piece: Buffer): void => {
+				own += piece.length;
+				bytes += piece.length;
+			};
+			// A body without a length counts as it arrives. Whoever reads it resumes the request.
+			if (request.headers["content-length"] === undefined) request.pause().on("data", onData);
 			return {
 				end() {
+					request.off("data", onData);
 					requests -= 1;
 					bytes -= own;
 				},
@@ -72,5 +79,9 @@ export function createCallerCounts({ requestsAtOnce, bytesAtOnce, conversations 
 }
 
 function busy(limit: string): OverLimit {
-	return { status: 429, message: `You have ${limit}, the limit of this proxy. Ask again when one has ended.`, mayRetry: true };
+	return {
+		status: 429,
+		message: `You have ${limit}, the limit of this proxy. Ask again when one has ended.`,
+		mayRetry: true,
+	};
 }

@@ -25,9 +25,13 @@ export interface CallersRequest {
 const ownHeader = /^x-palimpsest-/i;
 const tokenInPath = /^\/token\/(?<token>[^/?#]+)(?<rest>[/?].*)?$/s;
 
-export function readCallersRequest(request: Pick<IncomingMessage, "url" | "headers" | "rawHeaders">): CallersRequest {
+/** `isOfMany`: whether the proxy has several callers, so that a path may name one. */
+export function readCallersRequest(
+	request: Pick<IncomingMessage, "url" | "headers" | "rawHeaders">,
+	{ isOfMany }: { readonly isOfMany: boolean },
+): CallersRequest {
 	const { url: path = "/", headers, rawHeaders } = request;
-	const { token, rest = "" } = tokenInPath.exec(path)?.groups ?? {};
+	const { token, rest = "" } = (isOfMany ? tokenInPath.exec(path)?.groups : undefined) ?? {};
 	const { "x-palimpsest-token": inHeader, "x-palimpsest-project": project } = headers;
 	return {
 		path: token === undefined ? path : rest.startsWith("/") ? rest : `/${rest}`,
@@ -91,5 +95,7 @@ function providerKey(headers: IncomingHttpHeaders, path: string): string | { rea
 	if (typeof key !== "string" || key.length < leastKeyLength)
 		return { expected: `Expected an API key of the provider, of ${leastKeyLength} characters or more.` };
 	if (!passing.test(key)) return key;
-	return { expected: "Expected an API key of the provider: a sign-in gets another token every hour, which names nobody." };
+	return {
+		expected: "Expected an API key of the provider: a sign-in gets another token every hour, which names nobody.",
+	};
 }

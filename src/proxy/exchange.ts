@@ -6,7 +6,7 @@ import { type Asked, heldAnswer, passOn } from "./forward.ts";
 import { readRequest, threadRefusal } from "./host-request.ts";
 import type { AnsweredRequest } from "./keep-warm.ts";
 import type { PassedRequest } from "./passed-request.ts";
-import { answer } from "./refusal.ts";
+import { answer, refuse } from "./refusal.ts";
 import { describe, type Prepared, prepare, prepareBatch } from "./sending/editing.ts";
 import type { AskedWhole, Exchange } from "./serving.ts";
 
@@ -42,7 +42,9 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 			exchange,
 			prepared === "as_sent" ? undefined : prepared,
 		);
-	const { composed } = prepared;
+	const { composed, conversation } = prepared;
+	const over = conversation === undefined ? undefined : exchange.counts?.use(conversation);
+	if (over) return refuse(response, { ...over, upstream: exchange.route.upstream });
 	if (prepared.isContinued) ledger.withoutDecision("kept_by_provider");
 	if (composed?.noDecision) ledger.withoutDecision(composed.noDecision);
 	const planAhead = once(() => exchange.inBackground(prepared.planAhead()));
@@ -99,14 +101,15 @@ async function prepareOrPass(
 	asked: AskedWhole,
 	exchange: Exchange,
 ): Promise<Prepared<string> | "as_sent" | "thread" | "large" | "no_room" | "no_format" | { readonly batch: string }> {
-	const { route, editing, accounts, upstream, recallCommand, log } = exchange;
+	const { route, editing, owner, accounts, upstream, recallCommand, log } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
 		const read = await readRequest(asked.body.bytes, {
 			route,
 			policy,
 			encoding: asked.headers["content-encoding"],
-			recallCommand: archive && policy.archive.recall_hint ? recallCommand : undefined,
+			owner,
+			recall: archive && policy.archive.recall_hint ? { command: recallCommand } : undefined,
 			termsOf: (body) => termsOf(body, route, exchange),
 			isEnforced: route.api === "anthropic" && accounts.isEnforced(upstream.origin, asked.headers),
 			hold: asked.body.hold,

@@ -63,8 +63,10 @@ interface ReadHow {
 	readonly encoding: string | undefined;
 	readonly route: Route;
 	readonly policy: Policy;
-	/** `undefined` if nothing is archived. */
-	readonly recallCommand: string | undefined;
+	/** `undefined` if nothing is archived. Without a command no shell reads an original. */
+	readonly recall: { readonly command: string | undefined } | undefined;
+	/** The identity of the caller. */
+	readonly owner?: string | undefined;
 	readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
 	readonly isEnforced: boolean;
 	/** Counts more memory for this request. */
@@ -73,7 +75,7 @@ interface ReadHow {
 
 /** Reads the body of a request. `bytes` have the encoding that the request names. Throws for a body that is not JSON. */
 export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequest> {
-	const { encoding, route, recallCommand, isEnforced, hold } = how;
+	const { encoding, route, owner, isEnforced, hold } = how;
 	const decoded = encoding === undefined ? bytes : await decodeHeld(bytes, encoding, hold);
 	if (decoded === "unknown") return { kind: "as_sent", problem: "its body has an encoding that is not known here" };
 	if (decoded === "too_large") return { kind: "large" };
@@ -97,16 +99,17 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 	const inner = withoutWrapper(body);
 	if (!holdsMessages(inner)) return { kind: "as_sent", problem: undefined };
 	if (isJsonObject(objectOf(body).thread)) return { kind: "thread" };
-	const ways = recallCommand === undefined ? undefined : recallWays(inner, recallCommand);
+	const ways = how.recall && recallWays(inner, how.recall.command);
 	const recall = ways?.[0] === undefined ? undefined : { by: ways[0] };
 	const request: HostRequest<string> = {
 		body,
+		owner,
 		formats: formatsOf(route),
 		terms: how.termsOf(body),
 		model: route.model ?? stringAt(objectOf(body), "model"),
 		recall,
 		recallWays: ways,
-		isDeadEnd: recallCommand !== undefined && recall === undefined && offersTools(inner),
+		isDeadEnd: how.recall !== undefined && recall === undefined && offersTools(inner),
 		continues: continuesAnother(inner),
 		decides: route.kind !== "counted",
 		isEnforced,
@@ -136,7 +139,10 @@ async function decodeHeld(bytes: Buffer, encoding: string, hold: Hold): Promise<
 }
 
 /** Reads the requests of a batch of Anthropic's API or Gemini's. */
-function readBatch(document: TextDocument, { route, termsOf }: Pick<ReadHow, "route" | "termsOf">): ReadRequest {
+function readBatch(
+	document: TextDocument,
+	{ route, owner, termsOf }: Pick<ReadHow, "route" | "owner" | "termsOf">,
+): ReadRequest {
 	const { requests, batch } = objectOf(document.value);
 	const config = objectOf(objectOf(batch).input_config ?? objectOf(batch).inputConfig);
 	const key = Object.hasOwn(objectOf(batch), "input_config") ? "input_config" : "inputConfig";
@@ -152,6 +158,7 @@ function readBatch(document: TextDocument, { route, termsOf }: Pick<ReadHow, "ro
 		kind: "batch",
 		requests: places.map(({ body }) => ({
 			body,
+			owner,
 			formats: formatsOf(route),
 			terms: termsOf(body),
 			model: route.model ?? stringAt(objectOf(body), "model"),

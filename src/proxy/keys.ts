@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 
 /** They keep other users of this machine from a proxy's pages, and its clients from other servers on its port. */
 export interface ProxyKeys {
@@ -34,23 +34,26 @@ export function pageAddress(address: string, { page }: ProxyKeys): string {
 	return `${address}/palimpsest/?key=${page}`;
 }
 
-/** Whether a request for a page has its key. Browsers send a cookie to every port of a host, so its name has the port. */
-export function hasPageKey(
-	{ headers, query, port }: { readonly headers: IncomingHttpHeaders; readonly query: string; readonly port: number },
-	{ page }: ProxyKeys,
-): boolean {
-	const cookies = (headers.cookie ?? "").split(/; ?/).filter((one) => one.startsWith(`${cookieName(port)}=`));
+/** The keys that a request for a page gives. Browsers send a cookie to every port of a host, so its name has the port. */
+export function pageKeysIn({
+	headers,
+	url = "/",
+	socket,
+}: Pick<IncomingMessage, "headers" | "url" | "socket">): string[] {
+	const name = `${cookieName(socket.localPort ?? 0)}=`;
+	const cookies = (headers.cookie ?? "").split(/; ?/).filter((one) => one.startsWith(name));
 	const given = [
 		/^Bearer (.+)$/i.exec(headers.authorization ?? "")?.[1],
-		new URLSearchParams(query).get("key"),
-		...cookies.map((one) => one.slice(cookieName(port).length + 1)),
+		new URLSearchParams(url.split("?", 2)[1] ?? "").get("key"),
+		...cookies.map((one) => one.slice(name.length)),
 	];
-	return given.some((one) => isSame(one ?? "", page));
+	return given.filter((one) => typeof one === "string");
 }
 
 /** Keeps the key, for the pages alone, in the browser that opened their address. */
-export function pageCookie(port: number, { page }: ProxyKeys): string {
-	return `${cookieName(port)}=${page}; Path=/palimpsest; HttpOnly; SameSite=Strict`;
+export function pageCookie({ socket }: Pick<IncomingMessage, "socket">, key: string): string {
+	const secure = "encrypted" in socket ? "; Secure" : "";
+	return `${cookieName(socket.localPort ?? 0)}=${key}; Path=/palimpsest; HttpOnly; SameSite=Strict${secure}`;
 }
 
 function cookieName(port: number): string {

@@ -1,6 +1,6 @@
 import { reasonName } from "../pages/live-data.ts";
 import { counted, formatCount } from "../pages/replay-data.ts";
-import type { ProxyStatus } from "./ledger.ts";
+import type { ProxyStatus } from "./status.ts";
 import type { KeptWarm, ProxyTotals, Undecided } from "./totals.ts";
 
 /** The bill and the unedited bill, for people. */

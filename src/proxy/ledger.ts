@@ -8,9 +8,10 @@ import { noteRequest } from "./break-record.ts";
 import { type Account, chosenOf, newAccount, noteEdit, notePoint, shownAccount, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
 import { billOf, type EnteredRequest } from "./request-bill.ts";
-import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
+import { addTo, newSums } from "./request-sums.ts";
 import { type Fault, faults } from "./sending/editing.ts";
 import type { RequestFacts } from "./sending/facts.ts";
+import { type Books, statusOf } from "./status.ts";
 import { type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
 
 const mostConversations = 200;
@@ -91,6 +92,21 @@ export function createLedger({
 		}
 	};
 
+	const books = (): Books => ({
+		started,
+		counts: { ...counts },
+		faults: { ...faultCounts },
+		undecided: { ...undecided },
+		undecidedLast: { ...undecidedLast },
+		frozen,
+		failure,
+		all: { edited: { ...all.edited }, held_out: { ...all.held_out }, subagents: { ...all.subagents } },
+		unasked: unasked.sums(),
+		keptWarm: { ...keptWarm },
+		unknownUsage,
+		unknownFields: [...unknownFields],
+	});
+
 	return {
 		/** Calls back for each request and ping that is entered. Returns what ends that. */
 		onEntry(listener: () => void): () => void {
@@ -170,58 +186,22 @@ export function createLedger({
 			entered();
 			return { repeated };
 		},
-		totals: (): ProxyTotals =>
-			totalsOf([all.edited, all.held_out], {
-				undecided: { ...undecided },
-				frozen,
-				unasked: unasked.sums(),
-				keptWarm: { ...keptWarm },
-				asked: counts.requests,
-				failed: counts.failed,
-				failure,
-				edited: counts.edited,
-				unknownUsage,
-				unknownFields: [...unknownFields],
-				unread: faultCounts.encoding,
-				threads: counts.threads,
-			}),
-		/**
-		 * Plain JSON, without any text of a conversation. The latest conversations list their requests and results, or
-		 * `alone` does: a conversation by its id, else the one with most requests of those that are in use.
-		 */
+		totals: (): ProxyTotals => totalsOf(books()),
+		/** The latest conversations list their requests and results, or `alone` does: a conversation by its id, else the busiest in use. */
 		status(alone?: string) {
 			const shown = [...conversations].reverse();
 			const chosen = alone === undefined ? undefined : chosenOf(conversations, alone);
 			const hasDetails = (id: string, index: number) => (alone === undefined ? index < mostDetailed : id === chosen);
-			return {
-				started,
-				requests: { ...counts },
-				faults: { ...faultCounts },
-				/** Requests that got no new decisions, by the reason; and when the latest was, in ms since 1970. */
-				undecided: { ...undecided },
-				undecided_last: { ...undecidedLast },
-				/** Conversations that once got no new decisions after a refusal. */
-				frozen_conversations: frozen,
-				/** Pings that keep caches warm, and their bill, which is in no other figure. */
-				unasked: unasked.sums(),
-				kept_warm: { ...keptWarm, billed: Math.round(keptWarm.billed), usd: shownDollars(keptWarm.usd) },
-				/** Requests that passed unread, and whose answer told no usage: they are in no other figure. */
-				unknown_usage: unknownUsage,
-				/** Fields of answers with counts of tokens that are not known: they are in no figure. */
-				unknown_usage_fields: [...unknownFields],
-				edited: figuresOf(all.edited),
-				held_out: figuresOf(all.held_out),
-				/** Requests of subagents, which are in the other sums too. */
-				subagents: figuresOf(all.subagents),
-				conversations: shown.map(([id, account], index) => ({
+			return statusOf(
+				books(),
+				shown.map(([id, account], index) => ({
 					id,
 					/** The last name of the folder in which the program was started, unless figures are private. */
 					folder: figures?.folder ?? null,
 					...shownAccount(account, hasDetails(id, index)),
 				})),
-			};
+			);
 		},
+		books,
 	};
 }
-
-export type ProxyStatus = ReturnType<Ledger["status"]>;

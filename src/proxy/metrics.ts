@@ -1,11 +1,11 @@
 import { loadPrometheus } from "../operations/http/prometheus.ts";
 import { version } from "../version.ts";
-import type { Ledger, ProxyStatus } from "./ledger.ts";
+import type { ProxyStatus } from "./status.ts";
 
 export type ProxyMetrics = Awaited<ReturnType<typeof createProxyMetrics>>;
 
 /** Metrics for Prometheus from the ledger. Labels are names of ours: no model, no text, no id. Throws `invalid_argument`. */
-export async function createProxyMetrics(ledger: Ledger) {
+export async function createProxyMetrics(status: () => ProxyStatus) {
 	const { Counter, Gauge, Registry, collectDefaultMetrics } = await loadPrometheus();
 	const registry = new Registry();
 	collectDefaultMetrics({ register: registry });
@@ -21,7 +21,7 @@ export async function createProxyMetrics(ledger: Ledger) {
 			// The ledger counts already.
 			collect() {
 				this.reset();
-				const values = read(ledger.status());
+				const values = read(status());
 				if (typeof values === "number") this.inc(values);
 				else for (const [kind, value] of Object.entries(values)) this.inc({ [label as string]: kind }, value);
 			},

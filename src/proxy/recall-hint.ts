@@ -12,11 +12,11 @@ const commandArguments = ["command", "cmd", "commands"];
 
 /**
  * How an original can be read in a request, the best way first: by the tool that is named like `recall_original`, or by the
- * command in a shell.
+ * command in a shell, if there is one that reads them there.
  */
-export function recallWays(body: unknown, command: string): string[] {
+export function recallWays(body: unknown, command: string | undefined): string[] {
 	const tools = toolsIn(body);
-	const inShell = tools.some(isShell) ? [recallInShell(command).by] : [];
+	const inShell = command !== undefined && tools.some(isShell) ? [recallInShell(command).by] : [];
 	return [...tools.flatMap(({ name }) => (isRecallTool(name) ? [name] : [])), ...inShell];
 }
 

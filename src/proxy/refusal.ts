@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { UpstreamName } from "./routes.ts";
 
 interface Refusal {
-	readonly status: 400 | 403 | 404 | 501 | 502 | 503;
+	readonly status: keyof typeof names;
 	readonly message: string;
 	/** Whose clients read it. */
 	readonly upstream: UpstreamName;
@@ -17,6 +17,7 @@ interface Refusal {
 export function refuse(response: ServerResponse, refusal: Refusal): void {
 	const { status, message, upstream, mayRetry = false } = refusal;
 	if (!mayRetry) response.setHeader("x-should-retry", "false");
+	else if (status === 429) response.setHeader("Retry-After", "1");
 	if (upstream === "bedrock") response.setHeader("x-amzn-errortype", names[status].bedrock);
 	answer(response, status, errorOf(upstream, { status, message: `palimpsest proxy: ${message}` }));
 }
@@ -39,13 +40,18 @@ function errorOf(upstream: UpstreamName, { status, message }: Pick<Refusal, "sta
 /** The type of an error with each status, by the documentation of each API. */
 const names = {
 	400: of("invalid_request_error", "INVALID_ARGUMENT", "ValidationException"),
+	401: of("authentication_error", "UNAUTHENTICATED", "UnrecognizedClientException"),
 	403: of("permission_error", "PERMISSION_DENIED", "AccessDeniedException"),
 	404: of("not_found_error", "NOT_FOUND", "ResourceNotFoundException"),
+	413: of("request_too_large", "INVALID_ARGUMENT", "ValidationException"),
+	429: of("rate_limit_error", "RESOURCE_EXHAUSTED", "ThrottlingException"),
 	501: of("api_error", "UNIMPLEMENTED", "ServiceUnavailableException"),
 	502: of("api_error", "UNAVAILABLE", "ServiceUnavailableException"),
 	503: of("api_error", "UNAVAILABLE", "ServiceUnavailableException"),
 } as const;
 
 function of(anthropic: string, gemini: string, bedrock: string) {
-	return { anthropic, gemini, bedrock, openai: anthropic === "api_error" ? "server_error" : "invalid_request_error" };
+	const openai =
+		{ api_error: "server_error", rate_limit_error: "rate_limit_error" }[anthropic] ?? "invalid_request_error";
+	return { anthropic, gemini, bedrock, openai };
 }

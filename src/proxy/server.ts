@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { Policy } from "../engine/policy/schema.ts";
@@ -7,30 +8,44 @@ import type { Log } from "../log.ts";
 import { hostOfHeader, isFromOwnPage, isLoopback, listen } from "../operations/http/address.ts";
 import { bodyStream, createBodyHold, mostReadAhead, paceBody } from "../operations/http/body.ts";
 import type { Environment } from "../operations/http/network-proxy.ts";
+import { createReadiness } from "../operations/http/readiness.ts";
 import type { LargeTexts } from "../operations/large-texts.ts";
 import type { Archive } from "../storage/archive/archive.ts";
 import type { Figures } from "../storage/figures/store.ts";
 import { createAccounts } from "./accounts.ts";
 import { createCachingRecord } from "./billing/observed-caching.ts";
+import { type CallersRequest, readCallersRequest } from "./callers.ts";
 import { exchangeEdited, pass } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
 import { createKeepWarm, type Later } from "./keep-warm.ts";
 import { createKeys, type ProxyKeys } from "./keys.ts";
 import { createLedger } from "./ledger.ts";
-import { livePages } from "./live-pages.ts";
+import { livePages, viewWithKey } from "./live-pages.ts";
 import { createProxyMetrics } from "./metrics.ts";
 import type { PassedRequest } from "./passed-request.ts";
 import { refuse } from "./refusal.ts";
 import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 import { inTime } from "./sending/archiving.ts";
 import { type Editing, type Fault, type HeldLimits, openEditing } from "./sending/editing.ts";
-import type { Serving } from "./serving.ts";
-import type { ProxyTotals } from "./totals.ts";
+import type { Exchange, Serving } from "./serving.ts";
+import {
+	type Callers,
+	createTenants,
+	type Tenant,
+	type Tenants,
+	tokenOfPageExpected,
+	viewsOfPeople,
+} from "./tenants.ts";
+import { type ProxyTotals, totalsOf } from "./totals.ts";
 
 interface ProxyOptions {
-	/** On loopback. Absent: 127.0.0.1. */
+	/** On loopback, unless there are callers. Absent: 127.0.0.1. */
 	readonly host?: string | undefined;
+	/** Who may send requests, and what belongs to each; absent: one user. */
+	readonly callers?: Callers | undefined;
+	/** Certificate and key in PEM. Absent: plain HTTP. */
+	readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 	/** 0 takes a free one. */
 	readonly port: number;
 	/** Base URLs. A request for another API is refused. */
@@ -83,25 +98,29 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	readonly totals: () => ProxyTotals;
 	/** Resolves when no request is still being planned or archived. */
 	readonly settled: () => Promise<void>;
-	/** Takes no more requests. Answers that are under way have so many milliseconds to end; absent: none. */
-	readonly close: (ending?: { readonly answersMs: number }) => Promise<void>;
+	/**
+	 * Takes no more requests. Answers that are under way have so many milliseconds to end; absent: none. A balancer that asks whether
+	 * requests can come has time to send them elsewhere before.
+	 */
+	readonly close: (ending?: { readonly answersMs: number; readonly noticeMs?: number }) => Promise<void>;
 }> {
 	const bases = checkUpstreams(options.upstreams);
 	const upstreams = new Map(Array.from(bases, ([name, base]) => [name, connectTo(base, options.network)]));
 	const { log, archive, now = Date.now, keys = createKeys() } = options;
-	const ledger = createLedger({ now, figures: options.figures, log });
 	const {
 		policy,
 		memoryFolder,
 		largeTexts,
-		recallCommand = "palimpsest recall",
+		callers,
+		tls,
+		recallCommand = callers ? undefined : "palimpsest recall",
 		holdout = 0,
 		engine,
 		refusesThreads = false,
 		headersMilliseconds = 15_000,
 	} = options;
 	const onFault = (fault: Fault, reason: string): void => {
-		ledger.fault(fault);
+		own.ledger.fault(fault);
 		const message = `No new decisions for a request: ${reason}`;
 		log?.({ level: "warning", message, data: { event: "proxy_fault", fault } });
 	};
@@ -111,18 +130,32 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		...{ policy, archive, memoryFolder, largeTexts, holdout, now, onFault },
 		...engine,
 	});
-	const leavesWithConnection = options.keepWarm === "while_connected";
 	const underWay = new Set<Promise<void>>();
 	const inBackground = (work: Promise<void>): void => {
 		underWay.add(work);
 		void work.finally(() => underWay.delete(work));
 	};
+	const open = (figures: Figures | undefined) => {
+		const ledger = createLedger({ now, figures, log });
+		const renewed = editing.memory.called;
+		const warm = { ledger, renewed, log, now, later: options.later };
+		return { ledger, keepWarm: options.keepWarm && createKeepWarm(warm) };
+	};
+	const leavesWithConnection = options.keepWarm === "while_connected";
+	const own: Tenant = { ...open(options.figures), editing, person: "", owner: "", underWay: 0 };
+	const tenants = callers && createTenants({ callers, editing, open, now });
+	const readiness = createReadiness({});
+	const metrics = options.metrics ? await createProxyMetrics(tenants?.status ?? own.ledger.status) : undefined;
+	const viewOf =
+		callers && tenants
+			? viewsOfPeople({ tenants, callers, keys, metrics })
+			: viewWithKey({ ledger: own.ledger, archive, keys, metrics });
 	const running: Running = {
 		options,
 		upstreams,
-		ledger,
 		log,
-		editing,
+		own,
+		tenants,
 		recallCommand,
 		refusesThreads,
 		accounts: createAccounts(editing.memoryFolder),
@@ -130,20 +163,13 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		inBackground,
 		isEnding: false,
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes, ...engine?.bodies }),
-		pages: livePages({
-			ledger,
-			archive,
-			keys,
-			metrics: options.metrics ? await createProxyMetrics(ledger) : undefined,
-		}),
-		keepWarm:
-			options.keepWarm && createKeepWarm({ ledger, renewed: editing.memory.called, log, now, later: options.later }),
+		pages: livePages({ keys, viewOf, readiness, expected: tenants && tokenOfPageExpected }),
 		leavesWithConnection,
 	};
 	const connectionsCheckingInterval = Math.min(5_000, headersMilliseconds);
 	const keepAliveTimeout = leavesWithConnection ? longestPauseMs : serverOptions.keepAliveTimeout;
 	const timeouts = { headersTimeout: headersMilliseconds, connectionsCheckingInterval, keepAliveTimeout };
-	const server = createServer({ ...serverOptions, ...timeouts }, (request, response) => {
+	const answerRequest = (request: IncomingMessage, response: ServerResponse): void => {
 		paceBody(request);
 		const work: Promise<void> = handle(request, response, running).catch((error) => {
 			const name = error instanceof Error ? error.name : typeof error;
@@ -155,7 +181,10 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			fail(request, response);
 		});
 		inBackground(work);
-	});
+	};
+	const server = tls
+		? createTlsServer({ ...serverOptions, ...timeouts, ...tls }, answerRequest)
+		: createServer({ ...serverOptions, ...timeouts }, answerRequest);
 	const sockets = new Set<Socket>();
 	server.on("connection", (socket: Socket) => {
 		sockets.add(socket);
@@ -173,20 +202,23 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	};
 	return {
 		port,
-		totals: ledger.totals,
+		totals: () => (tenants ? totalsOf(tenants.books()) : own.ledger.totals()),
 		settled,
-		async close({ answersMs } = { answersMs: 0 }) {
+		async close({ answersMs, noticeMs } = { answersMs: 0 }) {
+			await readiness.beginShutdown(answersMs > 0 ? noticeMs : 0);
 			running.isEnding = true;
+			// Until then the proxy listens, to say that it ends.
+			if (answersMs > 0) await inTime(settled(), answersMs);
 			const closed = new Promise((resolve) => server.close(resolve));
 			server.closeIdleConnections();
-			if (answersMs > 0) await inTime(settled(), answersMs);
 			for (const socket of sockets) if (!running.pages.holds(socket)) socket.destroy();
-			running.keepWarm?.close();
+			own.keepWarm?.close();
 			clearInterval(resting);
 			for (const upstream of upstreams.values()) upstream.close();
 			// The originals of the last results are being written, and the last bill is entered.
 			await inTime(settled(), longestEndMs);
 			await inTime(running.pages.end(), longestEndMs);
+			await tenants?.close();
 			await largeTexts?.close();
 			server.closeAllConnections();
 			await closed;
@@ -214,40 +246,78 @@ const serverOptions = {
 /** The limit of all bodies that arrive or are worked on. Past it the largest that still arrives passes unedited. */
 const mostHeldBytes = 256 * 1024 * 1024;
 
-interface Running extends Serving {
+interface Running extends Omit<Serving, "editing" | "ledger" | "keepWarm"> {
 	readonly options: ProxyOptions;
 	readonly upstreams: ReadonlyMap<UpstreamName, Upstream>;
 	readonly pages: ReturnType<typeof livePages>;
 	readonly bodies: ReturnType<typeof createBodyHold>;
+	/** Of the only user. */
+	readonly own: Tenant;
+	readonly tenants: Tenants | undefined;
 	isEnding: boolean;
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, running: Running): Promise<void> {
-	const refusal = refusalOf(request);
-	if (refusal) return refuse(response, { ...refusal, upstream: upstreamMeantBy(request) });
-	const { method = "GET", url: path = "/", headers, rawHeaders } = request;
-	const { options, upstreams, ledger, pages, isEnding } = running;
-	if (await pages.answer(request, response)) return;
-	const route = routeOf({ method, path, headers }, options.upstreams);
-	if (!route) {
-		const message = "It has no upstream for this request.";
-		return refuse(response, { status: 404, message, upstream: upstreamMeantBy(request) });
-	}
+	const { options, upstreams, tenants, pages, isEnding } = running;
+	const given = readCallersRequest(request, { isOfMany: tenants !== undefined });
+	const meant = { method: request.method ?? "GET", path: given.path, headers: given.headers };
+	const upstream = recognised(meant).upstream;
+	const refusal = refusalOf(request, given, { isOfMany: tenants !== undefined });
+	if (refusal) return refuse(response, { ...refusal, upstream });
+	if (await pages.answer(request, response, given)) return;
+	const caller = options.callers?.check.callerOf(given);
+	if (caller && !("principal" in caller)) return refuse(response, { status: 401, message: caller.expected, upstream });
+	const route = routeOf(meant, options.upstreams);
+	if (!route) return refuse(response, { status: 404, message: "It has no upstream for this request.", upstream });
 	if (isEnding) {
 		response.setHeader("Connection", "close");
 		const message = "It is ending, and takes no more requests.";
-		return refuse(response, { status: 503, message, upstream: route.upstream, mayRetry: true });
+		return refuse(response, { status: 503, message, upstream, mayRetry: true });
 	}
-	ledger.count("requests");
+	const tenant = caller && tenants ? await tenants.of(caller) : running.own;
+	const counted = tenant.counts?.begin(request);
+	if (counted && !("end" in counted)) return refuse(response, { ...counted, upstream });
+	const inBackground = (work: Promise<void>): void => {
+		tenant.underWay += 1;
+		const ended = work.finally(() => {
+			tenant.underWay -= 1;
+		});
+		running.inBackground(ended);
+	};
+	const exchange = {
+		...running,
+		...tenant,
+		inBackground,
+		response,
+		route,
+		upstream: upstreams.get(route.upstream) as Upstream,
+	};
+	try {
+		tenant.underWay += 1;
+		await exchangeRead(request, given, exchange, running.bodies);
+	} finally {
+		tenant.underWay -= 1;
+		counted?.end();
+	}
+}
+
+async function exchangeRead(
+	request: IncomingMessage,
+	given: CallersRequest,
+	exchange: Exchange,
+	bodies: Running["bodies"],
+): Promise<void> {
+	const { response, route } = exchange;
+	const { path, headers, rawHeaders } = given;
+	exchange.ledger.count("requests");
 	const left = new AbortController();
 	response.on("close", () => left.abort());
-	const asked = { method, path, rawHeaders, signal: left.signal };
-	const exchange = { ...running, response, route, upstream: upstreams.get(route.upstream) as Upstream };
+	const asked = { method: request.method ?? "GET", path, rawHeaders, signal: left.signal };
 	const passStream = (stream: Readable, undecided: PassedRequest["undecided"]) =>
 		pass({ ...asked, body: { stream } }, exchange, undecided).finally(() => void stream.destroy());
 	const undecided = route.kind !== "passed" && isSigned(headers) ? "signed" : undefined;
 	if (route.kind === "passed" || undecided) return passStream(bodyStream(request), undecided);
-	const read = await running.bodies.read(request).catch(() => undefined);
+	const read = await bodies.read(request).catch(() => undefined);
 	// The client left.
 	if (!read) return;
 	if (read.kind !== "whole") return passStream(read.stream(), read.kind === "no_room" ? "no_room" : "large");
@@ -268,18 +338,23 @@ function isSigned(headers: IncomingMessage["headers"]): boolean {
 
 type RefusedByForm = Pick<Parameters<typeof refuse>[1], "status" | "message">;
 
-function refusalOf(request: IncomingMessage): RefusedByForm | undefined {
-	const { headers, headersDistinct, url = "/" } = request;
+function refusalOf(
+	{ headers, headersDistinct }: IncomingMessage,
+	{ path }: CallersRequest,
+	{ isOfMany }: { readonly isOfMany: boolean },
+): RefusedByForm | undefined {
 	// Two Host headers: Node keeps the first, another program may use the last (RFC 9112, section 3.2).
 	if ((headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: "Expected one Host header." };
 	const host = hostOfHeader(headers.host ?? "");
-	// A web page that reaches this port by a name of its own (DNS rebinding).
-	if (host === undefined || !isLoopback(host))
+	// A web page that reaches this port by a name of its own (DNS rebinding). It has no token.
+	if (isOfMany && host === undefined)
+		return { status: 400, message: "Expected the Host header to be a host and a port." };
+	if (!isOfMany && (host === undefined || !isLoopback(host)))
 		return { status: 403, message: "Expected the Host header to name this machine (loopback)." };
 	if (!isFromOwnPage(headers)) {
 		return { status: 403, message: "Requests from web pages of other origins are refused." };
 	}
-	if (!url.startsWith("/")) return { status: 400, message: "Expected a path; the upstreams are fixed." };
+	if (!path.startsWith("/")) return { status: 400, message: "Expected a path; the upstreams are fixed." };
 	return framingRefusal(headers);
 }
 
@@ -295,13 +370,10 @@ function framingRefusal({
 	return { status: 501, message: "Expected Transfer-Encoding to be chunked alone." };
 }
 
-/** Whose clients read the answer to a request that may have no upstream here. */
-function upstreamMeantBy({ method = "GET", url: path = "/", headers }: IncomingMessage): UpstreamName {
-	return recognised({ method, path, headers }).upstream;
-}
-
 function fail(request: IncomingMessage, response: ServerResponse): void {
 	if (response.headersSent) return void response.destroy();
 	const message = "It failed because of a defect in it.";
-	refuse(response, { status: 502, message, upstream: upstreamMeantBy(request) });
+	const { method = "GET", url: path = "/", headers } = request;
+	// Whose clients read the answer.
+	refuse(response, { status: 502, message, upstream: recognised({ method, path, headers }).upstream });
 }

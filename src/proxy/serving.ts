@@ -8,6 +8,7 @@ import type { KeepWarm } from "./keep-warm.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Route } from "./routes.ts";
 import type { Editing } from "./sending/editing.ts";
+import type { Tenant } from "./tenants.ts";
 
 /** The parts that all requests of a proxy share. */
 export interface Serving {
@@ -16,8 +17,8 @@ export interface Serving {
 	readonly caching: CachingRecord;
 	readonly ledger: Ledger;
 	readonly log: Log | undefined;
-	/** Reads an original in a shell when its reference follows. */
-	readonly recallCommand: string;
+	/** Reads an original in a shell when its reference follows. Absent: no shell of a caller reads any. */
+	readonly recallCommand: string | undefined;
 	/** Whether the host was told that it talks to Anthropic itself, so that it may send threads. */
 	readonly refusesThreads: boolean;
 	/** Absent unless the cache is kept warm. */
@@ -29,7 +30,7 @@ export interface Serving {
 }
 
 /** One request and its answer. */
-export interface Exchange extends Serving {
+export interface Exchange extends Serving, Pick<Tenant, "owner" | "counts"> {
 	readonly response: ServerResponse;
 	readonly route: Route;
 	readonly upstream: Upstream;

@@ -1,6 +1,7 @@
 import type { Unasked } from "./billing/unasked-cache.ts";
-import { addTo, newSums, type Sums } from "./request-sums.ts";
+import { addTo, newSums } from "./request-sums.ts";
 import type { NoDecision } from "./sending/decisions.ts";
+import type { Books } from "./status.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {
@@ -71,28 +72,23 @@ export interface KeptWarm {
 	readonly failed: number;
 }
 
-type Counted = Pick<
-	ProxyTotals,
-	| "undecided"
-	| "frozen"
-	| "unasked"
-	| "keptWarm"
-	| "asked"
-	| "failed"
-	| "failure"
-	| "edited"
-	| "unknownUsage"
-	| "unknownFields"
-	| "unread"
-	| "threads"
->;
-
 /** Adds the sums of the requests that may be edited and of those that are held out. */
-export function totalsOf(sums: readonly Sums[], counted: Counted): ProxyTotals {
+export function totalsOf(books: Books): ProxyTotals {
 	const all = newSums();
-	for (const one of sums) addTo(all, one);
+	for (const sums of [books.all.edited, books.all.held_out]) addTo(all, sums);
 	return {
-		...counted,
+		undecided: books.undecided,
+		frozen: books.frozen,
+		unasked: books.unasked,
+		keptWarm: books.keptWarm,
+		asked: books.counts.requests,
+		failed: books.counts.failed,
+		failure: books.failure,
+		edited: books.counts.edited,
+		unknownUsage: books.unknownUsage,
+		unknownFields: books.unknownFields,
+		unread: books.faults.encoding,
+		threads: books.counts.threads,
 		requests: all.requests,
 		tokensSent: all.tokens_sent,
 		tokensLeftOut: all.tokens_left_out,

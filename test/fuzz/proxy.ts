@@ -74,7 +74,7 @@ export const proxyBodies: Target = {
 				hold: { take: () => true, takeInTurn: async () => true },
 				route: { upstream: api, api, kind },
 				policy,
-				recallCommand: "palimpsest recall",
+				recall: { command: "palimpsest recall" },
 				termsOf: (value) => cacheTerms(value, api, policy.prices),
 				isEnforced: false,
 			});

@@ -1,9 +1,11 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createReadiness } from "../../src/operations/http/readiness.ts";
 import type { LiveBreak, LiveConversation, LiveStatus } from "../../src/pages/live-data.ts";
+import { readCallersRequest } from "../../src/proxy/callers.ts";
 import { createKeys, pageAddress } from "../../src/proxy/keys.ts";
 import type { Ledger } from "../../src/proxy/ledger.ts";
-import { livePages } from "../../src/proxy/live-pages.ts";
+import { livePages, viewWithKey } from "../../src/proxy/live-pages.ts";
 import { figuresOf, newSums } from "../../src/proxy/request-sums.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 
@@ -101,10 +103,11 @@ export async function serveLive(status: LiveStatus) {
 	};
 	const ledger = { onEntry, status: (alone?: string) => choose(shown, alone) } as unknown as Ledger;
 	const keys = createKeys();
-	const pages = livePages({ ledger, keys, archive: await openArchive({ where: "memory" }) });
+	const viewOf = viewWithKey({ ledger, keys, archive: await openArchive({ where: "memory" }) });
+	const pages = livePages({ keys, viewOf, readiness: createReadiness({}) });
 	const server: Server = createServer((request, response) => {
 		asked.push(request.url ?? "");
-		void pages.answer(request, response);
+		void pages.answer(request, response, readCallersRequest(request, { isOfMany: false }));
 	});
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

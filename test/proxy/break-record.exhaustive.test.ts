@@ -43,7 +43,7 @@ it.each([
 				hold: { take: () => true, takeInTurn: async () => true },
 				route,
 				policy,
-				recallCommand: undefined,
+				recall: undefined,
 				termsOf: (given) => cacheTerms(given, "anthropic", policy.prices, { model }),
 				isEnforced: false,
 			});

@@ -82,7 +82,7 @@ describe("an encoded body", () => {
 			hold: { take: () => true, takeInTurn: async () => true },
 			route: { kind: "edited", api: "anthropic", upstream: "anthropic" },
 			policy,
-			recallCommand: undefined,
+			recall: undefined,
 			termsOf: (given) => cacheTerms(given, "anthropic", policy.prices),
 			isEnforced: false,
 		});

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ProxyStatus } from "../../src/proxy/ledger.ts";
+import type { ProxyStatus } from "../../src/proxy/status.ts";
 import type { RequestLine } from "../../src/storage/figures/line.ts";
 import { openFigures } from "../../src/storage/figures/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

@@ -89,7 +89,7 @@ describe.skipIf(!hasRealData)("recorded sessions through the proxy", () => {
 				hold: { take: () => true, takeInTurn: async () => true },
 				route,
 				policy,
-				recallCommand: "palimpsest recall",
+				recall: { command: "palimpsest recall" },
 				termsOf: (value) => cacheTerms(value, route.api, policy.prices, { model: route.model }),
 				isEnforced: false,
 			});

@@ -116,7 +116,7 @@ export function createSessionProxy(what: {
 				policy,
 				encoding: undefined,
 				hold: { take: () => true, takeInTurn: async () => true },
-				recallCommand: "palimpsest recall",
+				recall: { command: "palimpsest recall" },
 				termsOf: (body) => cacheTerms(body, "anthropic", policy.prices),
 				isEnforced: hasLearnt,
 			});

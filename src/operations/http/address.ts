@@ -11,15 +11,15 @@ export interface Address {
 const defaultAddress: Address = { host: "127.0.0.1", port: 8765 };
 
 /** `HOST:PORT`, `HOST`, `PORT` or `:PORT`; a missing part and `true` mean the default. Throws `invalid_argument`. */
-export function parseAddress(text: string | true): Address {
-	if (text === true) return defaultAddress;
-	if (isIPv6(text)) return { ...defaultAddress, host: text };
+export function parseAddress(text: string | true, defaults = defaultAddress): Address {
+	if (text === true) return defaults;
+	if (isIPv6(text)) return { ...defaults, host: text };
 	const whole = /^\d+$/.test(text) ? `:${text}` : text;
 	const parts = /^(?:\[(?<address>[^\]]+)\]|(?<name>[a-z0-9._-]*))(?::(?<digits>\d{1,5}))?$/i.exec(whole)?.groups;
 	const { address, name, digits } = parts ?? {};
-	const port = digits === undefined ? defaultAddress.port : Number(digits);
+	const port = digits === undefined ? defaults.port : Number(digits);
 	const isAddress = address === undefined ? Boolean(name || digits) : isIPv6(address);
-	if (isAddress && port <= 65_535) return { host: address ?? (name?.toLowerCase() || defaultAddress.host), port };
+	if (isAddress && port <= 65_535) return { host: address ?? (name?.toLowerCase() || defaults.host), port };
 	const expected = "an address such as 127.0.0.1:8765, [::1]:8765, localhost or 8765, with a port up to 65535";
 	throw new PalimpsestError("invalid_argument", `Expected ${expected}; got ${JSON.stringify(text)}.`);
 }

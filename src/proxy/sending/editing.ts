@@ -4,6 +4,7 @@ import { askedCalls } from "../../engine/masking/asked.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { sha256 } from "../../formats/json-text/text-bytes.ts";
 import { countLargeTexts, type LargeTexts } from "../../operations/large-texts.ts";
+import type { Archive } from "../../storage/archive/archive.ts";
 import { refOfHash } from "../../storage/archive/reference.ts";
 import { placeholdersOf } from "../../storage/restore/recognise.ts";
 import { createOriginals, inTime } from "./archiving.ts";
@@ -65,11 +66,16 @@ export async function openEditing(
 	const isStorable = (text: string) => !archive || archive.refOf(text) === refOfHash(sha256(text));
 	const memory = createMemory({ folder: memoryFolder, now, isStorable, limits: limits.memory });
 	await memory.sweep(policy.archive.max_age_days * day);
-	const isPlaceholder = placeholdersOf(policy, archive ? "archived" : "not_archived");
-	const originals = createOriginals({ archive, now, isPlaceholder });
 	const histories = createHistories({ now, limits: limits.histories });
 	const plans = createPlanQueue({ mostChars: limits.waitingChars });
-	return { ...what, memoryFolder, planner, worked, memory, histories, plans, originals };
+	return withArchiveOf({ ...what, memoryFolder, planner, worked, memory, histories, plans }, archive);
+}
+
+/** The same for one of several callers, with originals of its own: its requests name their owner. */
+export function withArchiveOf(editing: Omit<Editing, "originals">, archive: Archive | undefined): Editing {
+	const { policy, now } = editing;
+	const isPlaceholder = placeholdersOf(policy, archive ? "archived" : "not_archived");
+	return { ...editing, archive, originals: createOriginals({ archive, now, isPlaceholder }) };
 }
 
 export interface Prepared<Written> {

@@ -6,6 +6,8 @@ import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts
 interface Origin {
 	/** In ms since 1970. */
 	readonly at: number;
+	/** The caller of a proxy that has several. */
+	readonly person?: string | undefined;
 	/** Such as `claude`; absent if it is not known. */
 	readonly program?: string | undefined;
 	/** A hash of the folder, and its last name unless figures are private. */
@@ -187,7 +189,7 @@ const isText = (value: unknown): boolean => typeof value === "string";
 /** What a line may have, and its form. */
 const optional = new Map<string, (value: unknown) => boolean>([
 	...["unedited", "usd", "usd_unedited", "decisions"].map((name) => [name, isAmount] as const),
-	...["program", "project", "model", "agent", "undecided"].map((name) => [name, isText] as const),
+	...["person", "program", "project", "model", "agent", "undecided"].map((name) => [name, isText] as const),
 	["servers", (value) => Array.isArray(value) && value.every(isText)],
 ]);
 

@@ -26,12 +26,15 @@ export function figuresFolder(): string {
  */
 export function openFigures({
 	keep,
+	person,
 	program,
 	projectFolder,
 	folder = figuresFolder(),
 	now = Date.now,
 }: {
 	readonly keep: "all" | "private" | "none";
+	/** The caller of a proxy that has several. */
+	readonly person?: string | undefined;
 	readonly program?: string | undefined;
 	readonly projectFolder?: string | undefined;
 	readonly folder?: string;
@@ -55,7 +58,7 @@ export function openFigures({
 			const at = now();
 			const today = dayFileName(at);
 			sweepOnce(today);
-			const line = { at, program: programName(program ?? by), project, ...figure } as FigureLine;
+			const line = { at, person, program: programName(program ?? by), project, ...figure } as FigureLine;
 			try {
 				append(path.join(folder, today), `\n${writeLine(line)}`);
 			} catch {

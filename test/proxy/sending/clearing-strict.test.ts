@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ProxyStatus } from "../../../src/proxy/ledger.ts";
+import type { ProxyStatus } from "../../../src/proxy/status.ts";
 import type { Archive } from "../../../src/storage/archive/archive.ts";
 import { openArchive } from "../../../src/storage/archive/open.ts";
 import { claudePrices } from "../../support/claude-models.ts";
