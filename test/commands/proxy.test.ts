@@ -194,7 +194,10 @@ describe("palimpsest proxy", () => {
 	});
 
 	it.each([
-		["a host beyond loopback", ["--host", "0.0.0.0"], "neither TLS nor a token"],
+		["a host beyond loopback", ["--host", "0.0.0.0"], "--auth-tokens FILE"],
+		["an address beyond loopback", ["--listen", "0.0.0.0:0"], "--auth-provider-keys"],
+		["keys of providers without a key of the server", ["--auth-provider-keys"], "PALIMPSEST_STATE_KEY"],
+		["a certificate without its key", ["--tls-cert", "cert.pem"], "--tls-key"],
 		["an unknown API", ["--upstream", "other=https://api.example"], "--upstream"],
 		["an upstream that is not a URL", ["--upstream", "openai=nowhere"], "base URL"],
 		["a share over one", ["--holdout", "2"], "share from 0 to 1"],

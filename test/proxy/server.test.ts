@@ -233,7 +233,12 @@ describe("the end of the proxy", () => {
 		socket.write("POST /v1/messages HTTP/1.1\r\n");
 		await send(proxy.url, { path: "/palimpsest/healthz" });
 		const closed = proxy.close({ answersMs: 60_000 });
-		await expect(send(proxy.url, { path: "/v1/models" })).rejects.toThrow();
+		expect((await send(proxy.url, { path: "/v1/models" })).status).toBe(503);
+		const ready = await send(proxy.url, { path: "/readyz" });
+		expect([ready.status, JSON.parse(ready.body.toString())]).toEqual([
+			503,
+			{ status: "not_ready", reason: "shutting_down" },
+		]);
 		socket.write("Host: localhost\r\nContent-Length: 2\r\n\r\n{}");
 		const [refusal] = await once(socket, "data");
 		expect(String(refusal)).toMatch(/^HTTP\/1\.1 503 [\s\S]*palimpsest proxy: It is ending/);
@@ -241,6 +246,20 @@ describe("the end of the proxy", () => {
 		await closed;
 		expect(await ended).toBe("data: 1\n\ndata: 2\n\n");
 		expect(upstream.received).toHaveLength(1);
+	});
+
+	it("takes requests for a moment more where a balancer asks whether they can come", async () => {
+		const { upstream, proxy, end } = await startStreaming();
+		end();
+		for (const _ of [1, 2]) expect((await send(proxy.url, { path: "/palimpsest/readyz" })).status).toBe(200);
+		const closed = proxy.close({ answersMs: 60_000, noticeMs: 200 });
+		expect((await send(proxy.url, { path: "/readyz" })).status).toBe(503);
+		const late = send(proxy.url, { path: "/v1/models" });
+		await until(() => upstream.received.length === 2);
+		end();
+		expect((await late).status).toBe(200);
+		await closed;
+		await expect(send(proxy.url, { path: "/readyz" })).rejects.toThrow();
 	});
 
 	it.each([undefined, { answersMs: 1 }])(
