@@ -11,7 +11,11 @@ export function withFigures(command: Command): Command {
 export function addFiguresCommands(program: Command): void {
 	program
 		.command("stats")
-		.description("Print the cost of this machine's requests, and the savings.")
+		.description(
+			"Print the cost of requests, and the savings: of this machine, or of all proxies with one archive in Redis.",
+		)
+		.option("--archive <address>", "the archive in Redis of proxies with several callers")
+		.option("--namespace <name>", "its namespace (default: default)")
 		.option("--days <count>", "days up to now", aboveZero, 30)
 		.addOption(new Option("--by <what>", "sum by").choices([...groupings]).default("day"))
 		.option("--breaks", "the causes of cache breaks, their cost, and advice")

@@ -9,7 +9,13 @@ import { createTokenList } from "../operations/http/auth-tokens.ts";
 import { stateKeyIn } from "../operations/http/state-key.ts";
 import { createCallerCheck } from "../proxy/callers.ts";
 import type { Callers } from "../proxy/tenants.ts";
-import { type ArchiveLocation, locationOfPrincipal, openArchiveOfPolicy } from "../storage/archive/open.ts";
+import {
+	type ArchiveLocation,
+	archivePlace,
+	locationOfPrincipal,
+	openArchiveOfPolicy,
+} from "../storage/archive/open.ts";
+import { openRedisFigures } from "../storage/figures/redis.ts";
 import { openFigures } from "../storage/figures/store.ts";
 
 /** Who may use a proxy, and how much. */
@@ -27,7 +33,7 @@ export interface ProxyCallersOptions {
  * What tells the callers of a proxy apart; `undefined` for a proxy with one user, which has to be on loopback. Throws
  * `invalid_argument` or `unreadable_file`.
  */
-export function callersOf(
+export async function callersOf(
 	options: ProxyCallersOptions,
 	about: {
 		readonly host: string;
@@ -36,7 +42,7 @@ export function callersOf(
 		readonly keep: Policy["figures"];
 		readonly log: Log;
 	},
-): (Callers & { readonly end: () => void }) | undefined {
+): Promise<(Callers & { readonly end: () => Promise<void> }) | undefined> {
 	const { host, location, policy, keep, log } = about;
 	const { authTokens: file, authProviderKeys } = options;
 	const variable = process.env.PALIMPSEST_AUTH_TOKENS;
@@ -52,17 +58,22 @@ export function callersOf(
 			"Expected PALIMPSEST_STATE_KEY with --auth-provider-keys: keys of providers are known by a hash under it, the same in all processes and after a restart. openssl rand -hex 32 makes one.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
+	const { where, namespace } = location;
+	const figures = archivePlace(where) === "redis" ? await openRedisFigures({ url: where, namespace }) : undefined;
 	const { callerRequests, callerBytes, callerConversations } = options;
 	return {
 		check: createCallerCheck({ tokens, serverKey: serverKey || undefined }),
 		archiveOf: (principal) => openArchiveOfPolicy(locationOfPrincipal(location, principal), policy),
-		figuresOf: (person) => openFigures({ keep, person }),
+		figuresOf: (person) => openFigures({ keep, person, write: figures?.write }),
 		limits: {
 			...(callerRequests !== undefined && { requestsAtOnce: callerRequests }),
 			...(callerBytes !== undefined && { bytesAtOnce: callerBytes }),
 			...(callerConversations !== undefined && { conversations: callerConversations }),
 		},
-		end: () => tokens?.close(),
+		async end() {
+			tokens?.close();
+			await figures?.close();
+		},
 	};
 }
 

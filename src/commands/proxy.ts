@@ -83,7 +83,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	if (ignored !== undefined) log({ level: "warning", message: ignored, data: { event: "policy_ignored" } });
 	const keep = keptFigures(policy, options);
 	const location = archiveLocation({ ...options, environment: process.env });
-	const callers = callersOf(options, { host, location, policy, keep, log });
+	const callers = await callersOf(options, { host, location, policy, keep, log });
 	await saveAddressOf(options);
 	await withArchive(options, policy, async (archive) => {
 		const running = await startProxy({
@@ -118,7 +118,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 		announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
 		await unlist();
 		await running.close({ answersMs: shutdownSeconds * 1_000 });
-		callers?.end();
+		await callers?.end();
 		const totals = running.totals();
 		const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
 		const message = closingText(totals, { address: url, isKept: policy.figures !== "none" });

@@ -1,7 +1,10 @@
+import { PalimpsestError } from "../errors.ts";
 import { alignColumns } from "../operations/report-text.ts";
 import { counted, whole } from "../operations/window-words.ts";
+import { archiveLocation, archivePlace } from "../storage/archive/open.ts";
 import { sumBreaks } from "../storage/figures/break-sums.ts";
-import type { BreakLine } from "../storage/figures/line.ts";
+import type { BreakLine, FigureLine } from "../storage/figures/line.ts";
+import { openRedisFigures } from "../storage/figures/redis.ts";
 import { readFigures } from "../storage/figures/store.ts";
 import { type FigureSums, type Grouping, type Statistics, startSums } from "../storage/figures/sums.ts";
 import { adviceOnCause, breaksText } from "./breaks-text.ts";
@@ -14,28 +17,61 @@ interface StatsOptions {
 	readonly by: Grouping;
 	readonly breaks?: boolean;
 	readonly json?: boolean;
+	readonly archive?: string;
+	readonly namespace?: string;
 }
 
 const day = 24 * 3_600_000;
 
 /** `palimpsest stats` */
-export async function stats({ days, by, breaks, json }: StatsOptions): Promise<void> {
+export async function stats({ days, by, breaks, json, archive, namespace }: StatsOptions): Promise<void> {
 	const until = Date.now();
 	let damaged = 0;
 	const onLeftOut = () => {
 		damaged += 1;
 	};
 	const period = { since: until - days * day, until, onLeftOut };
+	const figures = archive === undefined ? undefined : await figuresIn(archive, namespace);
+	const lines = () => (figures ? figures.read(period) : readFigures(period));
 	const tellLeftOut = () => {
 		const leftOut = leftOutText([[damaged, "line", "of figures that cannot be read"]]);
 		if (leftOut !== undefined) say(leftOut);
 	};
-	if (breaks) return printBreaks({ days, period, json }).then(tellLeftOut);
+	try {
+		if (breaks) await printBreaks({ days, lines, json });
+		else await printSums({ days, by, lines, json });
+		tellLeftOut();
+	} finally {
+		await figures?.close();
+	}
+}
+
+type Lines = () => AsyncIterable<FigureLine>;
+
+/** Throws `invalid_argument` for an archive that has no figures. */
+async function figuresIn(archive: string, namespace: string | undefined) {
+	const { where: url, ...location } = archiveLocation({ archive, namespace, environment: process.env });
+	if (archivePlace(url) === "redis") return openRedisFigures({ url, ...location });
+	const message =
+		"Expected --archive redis://HOST:PORT. Other archives have no figures: those of this machine need no --archive.";
+	throw new PalimpsestError("invalid_argument", message);
+}
+
+async function printSums({
+	days,
+	by,
+	lines,
+	json,
+}: {
+	readonly days: number;
+	readonly by: Grouping;
+	readonly lines: Lines;
+	readonly json: boolean | undefined;
+}): Promise<void> {
 	const sums = startSums(by);
 	await withProgress("reading figures", async () => {
-		for await (const line of readFigures(period)) sums.add(line);
+		for await (const line of lines()) sums.add(line);
 	});
-	tellLeftOut();
 	const statistics = sums.end();
 	if (json) printJson({ days, grouped_by: by, ...statistics }, 2);
 	else show(statsText(statistics, { days, by }));
@@ -43,16 +79,16 @@ export async function stats({ days, by, breaks, json }: StatsOptions): Promise<v
 
 async function printBreaks({
 	days,
-	period,
+	lines,
 	json,
 }: {
 	readonly days: number;
-	readonly period: Parameters<typeof readFigures>[0];
+	readonly lines: Lines;
 	readonly json: boolean | undefined;
 }): Promise<void> {
 	const found: BreakLine[] = [];
 	await withProgress("reading figures", async () => {
-		for await (const line of readFigures(period)) if (line.kind === "break") found.push(line);
+		for await (const line of lines()) if (line.kind === "break") found.push(line);
 	});
 	const causes = sumBreaks(found).map((sum) => ({ ...sum, advice: adviceOnCause(sum) }));
 	const timed = causes.map(({ last = 0, ...sum }) => ({ ...sum, last: new Date(last).toISOString() }));
@@ -74,7 +110,14 @@ function statsText(
 	if (all.requests + all.results + all.pings === 0) {
 		return `No figures of ${period}. The proxy, plugins, hooks and the gateway write them as they work.\n`;
 	}
-	const names = { day: "Day", project: "Project", program: "Program", model: "Model", agent: "Agent" };
+	const names = {
+		day: "Day",
+		person: "Person",
+		project: "Project",
+		program: "Program",
+		model: "Model",
+		agent: "Agent",
+	};
 	const shown = by === "agent" ? rows.slice(0, mostAgents) : rows;
 	const table = alignColumns([
 		[names[by], "requests", "tokens", "left out", "US dollars", "saved", "× raw"],

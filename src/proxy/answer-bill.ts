@@ -49,6 +49,7 @@ export async function passAndBill(
 			usage,
 			cleared: reader.cleared(),
 			program: asked.headers["user-agent"],
+			project: exchange.project,
 			agent: subagentOf(asked.headers),
 			decisions: sent?.decided.size,
 			noDecision: sent?.noDecision,
@@ -73,7 +74,8 @@ export async function passAndBillWhole(
 	const isAnswered = (answer.statusCode ?? 500) < 300 && !reader.hasFailed();
 	if (!usage && !isAnswered) return;
 	const terms = servedTerms(termsOf(asked && parsedBody(asked), route, exchange), reader.served());
-	ledger.passed({ usage, terms, program: response.req.headers["user-agent"], undecided });
+	const program = response.req.headers["user-agent"];
+	ledger.passed({ usage, terms, program, project: exchange.project, undecided });
 }
 
 const mostParsedBytes = 4 * 1024 * 1024;

@@ -132,7 +132,7 @@ export function createLedger({
 		passed(request: PassedRequest): void {
 			noteUnknownFields(request.usage);
 			if (!request.usage) unknownUsage += 1;
-			figures?.add(lineOfPassed(request), request.program);
+			figures?.add(lineOfPassed(request), request);
 		},
 		/** Enters a ping that keeps a cache warm. */
 		pinged(answer: { readonly usage: Usage; readonly terms: CacheTerms } | "failed"): void {
@@ -181,8 +181,8 @@ export function createLedger({
 			const bills = [Math.round(sums.billed), Math.round(bill.billedUnedited)] as const;
 			notePoint(account, [sums.tokens_sent, sums.tokens_left_out, ...bills], given.noDecision);
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
-			figures?.add(bill.line, program);
-			if (broken) figures?.add(broken, program);
+			figures?.add(bill.line, given);
+			if (broken) figures?.add(broken, given);
 			entered();
 			return { repeated };
 		},

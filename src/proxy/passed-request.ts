@@ -8,6 +8,8 @@ export interface PassedRequest {
 	readonly usage: Usage | undefined;
 	readonly terms: CacheTerms;
 	readonly program: string | undefined;
+	/** The project that the caller of a proxy with several names. */
+	readonly project?: string | undefined;
 	/** Why nothing was decided, if it has a conversation. */
 	readonly undecided: "signed" | "thread" | "large" | "no_room" | "no_format" | undefined;
 }

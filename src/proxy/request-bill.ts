@@ -27,6 +27,7 @@ export interface EnteredRequest {
 	readonly cleared?: Cleared | undefined;
 	/** For the figures: the program of the request, and its decisions. */
 	readonly program?: string | undefined;
+	readonly project?: string | undefined;
 	/** The subagent that sent it, as the program names it. */
 	readonly agent?: string | undefined;
 	readonly decisions?: number | undefined;

@@ -288,6 +288,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, runnin
 		...running,
 		...tenant,
 		inBackground,
+		project: given.project,
 		response,
 		route,
 		upstream: upstreams.get(route.upstream) as Upstream,

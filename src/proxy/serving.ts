@@ -34,6 +34,8 @@ export interface Exchange extends Serving, Pick<Tenant, "owner" | "counts"> {
 	readonly response: ServerResponse;
 	readonly route: Route;
 	readonly upstream: Upstream;
+	/** The project that the caller names. */
+	readonly project?: string | undefined;
 }
 
 export type AskedWhole = Omit<Asked, "body"> & {

@@ -327,7 +327,7 @@ interface RedisAddress {
 }
 
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
-async function connectRedis(address: RedisAddress) {
+export async function connectRedis(address: RedisAddress) {
 	const { url, timeoutMs = 10_000, load = () => import("@redis/client") } = address;
 	const location = redisLocation(url);
 	const redis = await load().catch((cause) => {

@@ -159,6 +159,11 @@ export function projectName(folder: string, { isPrivate }: { readonly isPrivate:
 	return isPrivate || last === "" ? hash : `${hash}/${last}`;
 }
 
+/** The name that a caller gives its project, on one line. */
+export function projectOfCaller(name: string, { isPrivate }: { readonly isPrivate: boolean }): string {
+	return isPrivate ? hashOf(name).slice(0, 10) : folderName(`/${name}`);
+}
+
 /** The last name of a folder on one line; empty for the root. */
 export function folderName(folder: string): string {
 	const last = path.basename(path.resolve(folder)).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ");

@@ -6,7 +6,16 @@ import { fileProblem } from "../files/access.ts";
 import { undefinedIfAbsent } from "../files/disk.ts";
 import { stateFolder } from "../files/state-folder.ts";
 import { dayFileName, isDayFile } from "./day-file.ts";
-import { type Figure, type FigureLine, folderName, programName, projectName, readLine, writeLine } from "./line.ts";
+import {
+	type Figure,
+	type FigureLine,
+	folderName,
+	programName,
+	projectName,
+	projectOfCaller,
+	readLine,
+	writeLine,
+} from "./line.ts";
 
 export type Figures = ReturnType<typeof openFigures>;
 
@@ -30,6 +39,7 @@ export function openFigures({
 	program,
 	projectFolder,
 	folder = figuresFolder(),
+	write,
 	now = Date.now,
 }: {
 	readonly keep: "all" | "private" | "none";
@@ -38,6 +48,8 @@ export function openFigures({
 	readonly program?: string | undefined;
 	readonly projectFolder?: string | undefined;
 	readonly folder?: string;
+	/** Takes a line of a time in place of the files of this machine. */
+	readonly write?: ((at: number, line: string) => void) | undefined;
 	readonly now?: () => number;
 }) {
 	const project =
@@ -52,15 +64,21 @@ export function openFigures({
 		program,
 		/** The last name of the folder; absent unless all is kept. */
 		folder: keep === "all" && projectFolder !== undefined ? folderName(projectFolder) : undefined,
-		/** Writes a line at once, so that a process that is killed loses none. `by` names a program that only the request tells. */
-		add(figure: Figure, by?: string): void {
+		/** Writes a line at once, so that a process that is killed loses none. `by` has what only the request tells. */
+		add(
+			figure: Figure,
+			by: { readonly program?: string | undefined; readonly project?: string | undefined } = {},
+		): void {
 			if (keep === "none") return;
 			const at = now();
+			const named = by.project === undefined ? project : projectOfCaller(by.project, { isPrivate: keep === "private" });
+			const origin = { at, person, program: programName(program ?? by.program), project: named };
+			const text = writeLine({ ...origin, ...figure } as FigureLine);
 			const today = dayFileName(at);
-			sweepOnce(today);
-			const line = { at, person, program: programName(program ?? by), project, ...figure } as FigureLine;
+			if (!write) sweepOnce(today);
 			try {
-				append(path.join(folder, today), `\n${writeLine(line)}`);
+				if (write) write(at, text);
+				else append(path.join(folder, today), `\n${text}`);
 			} catch {
 				// The disk is full or read-only.
 			}

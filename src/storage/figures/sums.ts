@@ -1,7 +1,7 @@
 import type { FigureLine, RequestLine } from "./line.ts";
 
 /** Figures are summed by one of these. */
-export const groupings = ["day", "project", "program", "model", "agent"] as const;
+export const groupings = ["day", "person", "project", "program", "model", "agent"] as const;
 
 export type Grouping = (typeof groupings)[number];
 
