@@ -11,8 +11,8 @@ import { billOf, type EnteredRequest } from "./request-bill.ts";
 import { addTo, newSums } from "./request-sums.ts";
 import { type Fault, faults } from "./sending/editing.ts";
 import type { RequestFacts } from "./sending/facts.ts";
-import { type Books, statusOf } from "./status.ts";
-import { type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
+import { statusOf } from "./status.ts";
+import { type Books, type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
 
 const mostConversations = 200;
 const mostFields = 50;

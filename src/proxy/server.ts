@@ -28,15 +28,8 @@ import { refuse } from "./refusal.ts";
 import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 import { inTime } from "./sending/archiving.ts";
 import { type Editing, type Fault, type HeldLimits, openEditing } from "./sending/editing.ts";
-import type { Exchange, Serving } from "./serving.ts";
-import {
-	type Callers,
-	createTenants,
-	type Tenant,
-	type Tenants,
-	tokenOfPageExpected,
-	viewsOfPeople,
-} from "./tenants.ts";
+import type { Exchange, Serving, Tenant } from "./serving.ts";
+import { type Callers, createTenants, type Tenants, tokenOfPageExpected, viewsOfPeople } from "./tenants.ts";
 import { type ProxyTotals, totalsOf } from "./totals.ts";
 
 interface ProxyOptions {

@@ -3,12 +3,12 @@ import type { Log } from "../log.ts";
 import type { Hold } from "../operations/http/body.ts";
 import type { Accounts } from "./accounts.ts";
 import type { CachingRecord } from "./billing/observed-caching.ts";
+import type { createCallerCounts } from "./caller-limits.ts";
 import type { Asked, Upstream } from "./forward.ts";
 import type { KeepWarm } from "./keep-warm.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Route } from "./routes.ts";
 import type { Editing } from "./sending/editing.ts";
-import type { Tenant } from "./tenants.ts";
 
 /** The parts that all requests of a proxy share. */
 export interface Serving {
@@ -27,6 +27,17 @@ export interface Serving {
 	readonly inBackground: (work: Promise<void>) => void;
 	/** Whether a program is gone once the connection of its last request is closed. */
 	readonly leavesWithConnection: boolean;
+}
+
+/** What belongs to one caller. */
+export interface Tenant extends Pick<Serving, "editing" | "ledger" | "keepWarm"> {
+	readonly person: string;
+	/** The identity to which states belong; "" for the only user of a machine. */
+	readonly owner: string;
+	/** Absent: without limits. */
+	readonly counts?: ReturnType<typeof createCallerCounts>;
+	/** Requests that are under way or planned on. */
+	underWay: number;
 }
 
 /** One request and its answer. */

@@ -1,26 +1,7 @@
-import type { Unasked } from "./billing/unasked-cache.ts";
 import { newAccount, shownAccount } from "./ledger-account.ts";
-import { addTo, figuresOf, newSums, type Sums, shownDollars } from "./request-sums.ts";
-import { type Fault, faults } from "./sending/editing.ts";
-import type { Failure, KeptWarm, Undecided } from "./totals.ts";
-
-/** What a ledger has counted over all conversations. */
-export interface Books {
-	/** In ms since 1970. */
-	readonly started: number;
-	readonly counts: Readonly<Record<"requests" | "edited" | "passed" | "sent_again" | "threads" | "failed", number>>;
-	readonly faults: Readonly<Record<Fault, number>>;
-	/** Requests that got no new decisions, by the reason; and when the latest was, in ms since 1970. */
-	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
-	readonly undecidedLast: Readonly<Partial<Record<Undecided, number>>>;
-	readonly frozen: number;
-	readonly failure: Failure | undefined;
-	readonly all: Readonly<Record<"edited" | "held_out" | "subagents", Sums>>;
-	readonly unasked: Unasked;
-	readonly keptWarm: KeptWarm;
-	readonly unknownUsage: number;
-	readonly unknownFields: readonly string[];
-}
+import { addTo, figuresOf, newSums, shownDollars } from "./request-sums.ts";
+import { faults } from "./sending/editing.ts";
+import type { Books } from "./totals.ts";
 
 export type ProxyStatus = ReturnType<typeof statusOf>;
 

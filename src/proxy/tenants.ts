@@ -6,7 +6,7 @@ import { isSame, type ProxyKeys, pageKeysIn } from "./keys.ts";
 import type { PageView, ViewOf } from "./live-pages.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import { type Editing, withArchiveOf } from "./sending/editing.ts";
-import type { Serving } from "./serving.ts";
+import type { Tenant } from "./serving.ts";
 import { booksOfAll, statusOfPeople } from "./status.ts";
 
 /** Where a proxy has several callers. Each has originals, states and figures of its own. */
@@ -16,17 +16,6 @@ export interface Callers {
 	readonly archiveOf: (principal: string) => Promise<Archive | undefined>;
 	readonly figuresOf?: ((person: string) => Figures) | undefined;
 	readonly limits?: Partial<CallerLimits> | undefined;
-}
-
-/** What belongs to one caller. */
-export interface Tenant extends Pick<Serving, "editing" | "ledger" | "keepWarm"> {
-	readonly person: string;
-	/** The identity to which states belong; "" for the only user of a machine. */
-	readonly owner: string;
-	/** Absent: without limits. */
-	readonly counts?: ReturnType<typeof createCallerCounts>;
-	/** Requests that are under way or planned on. */
-	underWay: number;
 }
 
 /** Of people with nothing under way those who were here longest ago are let go: what they have is archived. */

@@ -1,7 +1,7 @@
 import type { Unasked } from "./billing/unasked-cache.ts";
-import { addTo, newSums } from "./request-sums.ts";
+import { addTo, newSums, type Sums } from "./request-sums.ts";
 import type { NoDecision } from "./sending/decisions.ts";
-import type { Books } from "./status.ts";
+import type { Fault } from "./sending/editing.ts";
 
 /** Sums over all requests whose conversation may be edited. Bills are those of the input, in prices of an input token. */
 export interface ProxyTotals {
@@ -70,6 +70,24 @@ export interface KeptWarm {
 	readonly usd: number;
 	/** Without an answer that tells what they cost. */
 	readonly failed: number;
+}
+
+/** What a ledger has counted over all conversations. */
+export interface Books {
+	/** In ms since 1970. */
+	readonly started: number;
+	readonly counts: Readonly<Record<"requests" | "edited" | "passed" | "sent_again" | "threads" | "failed", number>>;
+	readonly faults: Readonly<Record<Fault, number>>;
+	/** Requests that got no new decisions, by the reason; and when the latest was, in ms since 1970. */
+	readonly undecided: Readonly<Partial<Record<Undecided, number>>>;
+	readonly undecidedLast: Readonly<Partial<Record<Undecided, number>>>;
+	readonly frozen: number;
+	readonly failure: Failure | undefined;
+	readonly all: Readonly<Record<"edited" | "held_out" | "subagents", Sums>>;
+	readonly unasked: Unasked;
+	readonly keptWarm: KeptWarm;
+	readonly unknownUsage: number;
+	readonly unknownFields: readonly string[];
 }
 
 /** Adds the sums of the requests that may be edited and of those that are held out. */
