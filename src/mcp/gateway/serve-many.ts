@@ -9,7 +9,7 @@ import { errorLine, type GatewayOptions } from "./gateway-state.ts";
 import { createHttpLink } from "./http-link.ts";
 import { createManyServers, type ManyServers, type ServerOfMany } from "./many-servers.ts";
 import { createHostOutput } from "./output.ts";
-import { createSender } from "./remote.ts";
+import { createSender } from "./remote-send.ts";
 
 /** A server of a host's configuration. */
 export type ServerEntry = { readonly name: string } & (
