@@ -1,7 +1,7 @@
 import type { Path } from "../../engine/conversation/paths.ts";
 import { fillTemplate } from "../../engine/masking/template.ts";
 import { type FocusWords, focusFinder } from "../../engine/truncation/focus.ts";
-import { type Entry, fillLevel, pickEntries } from "../../engine/truncation/json.ts";
+import { type Entry, fillLevel, pickEntries } from "../../engine/truncation/json-entries.ts";
 import { type JsonSpans, jsonStringEdge, jsonStringEdgeAfter, valueKinds } from "../../engine/truncation/json-spans.ts";
 
 /** A list without some of its items, an object without some of its members, or a text without its middle, at its path in the shorter JSON. */
