@@ -88,13 +88,14 @@ describe("after a pause longer than the lifetime of the provider's cache", () =>
 
 describe("a result that a hook has shortened", () => {
 	it("is not cut again, and is masked under the reference of the whole", async () => {
-		const session = await startPlayed();
+		const policy = policyOf({ preset: "balanced", mask: { thrift: "high" } });
+		const session = await startPlayed({ policy });
 		const proxy = await session.start();
 		const whole = turnsOf(1, 90_000)[0]?.output as string;
 		const [ref = ""] = await session.archive.put([{ kind: "text", text: whole }]);
 		const text = (await shortenText({
 			text: whole,
-			policy: policyOf({ preset: "balanced" }),
+			policy,
 			archive: session.archive,
 			command: "palimpsest",
 			check: charsCheck(30_000),
