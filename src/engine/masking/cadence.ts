@@ -2,8 +2,8 @@ import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { costOfRewriting } from "./fault-cost.ts";
 import type { CallTokens, ReplayHistory, View } from "./history.ts";
 
-/** Calls that a conversation is expected to have at least; and those up to which it may end at any of them without loss. */
-const [expectedCalls, calledShort] = [20, 40] as const;
+/** Calls that a conversation is expected to have at least, and those from which it is a long one. */
+const [expectedCalls, longCalls] = [20, 40] as const;
 
 /**
  * Three of four recorded sessions of 40 calls or more go on for at least one call more for each 7 so far
@@ -11,10 +11,12 @@ const [expectedCalls, calledShort] = [20, 40] as const;
  */
 export const repaidInPart = 7;
 
+/** Calls that nine of ten recorded sessions of 20 calls or more still make. */
+const leastFollowing = 2;
+
 /** The calls after the next one by which a masking has to be repaid, since nobody knows when a session ends. */
 function repaidWithin(calls: number): number {
-	if (calls < expectedCalls) return expectedCalls - calls - 1;
-	return calls < calledShort ? 0 : calls / repaidInPart;
+	return Math.max(leastFollowing, expectedCalls - calls - 1, calls < longCalls ? 0 : calls / repaidInPart);
 }
 
 /** Most tokens that may wait for each token that a masking frees (docs/evidence.md#masking). */
@@ -39,8 +41,8 @@ export const terms = {
  * it from the cache at each call; to mask it makes the provider write everything after it once more, so all candidates
  * after it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next calls,
  * less `patience` times the cost of rewriting. It waits unless its bill is back within that of masking nothing by the 20th
- * call, at once up to the 40th, and later within the calls that most sessions still make. Calls to come are assumed to add
- * only what they read. After a pause that lost the cache, everything is written again in any case, so masking is free.
+ * call, later after two more calls, and in long sessions within the calls that most of them still make. Calls to come are
+ * assumed to add only what they read. After a pause that lost the cache, everything is written again in any case, so masking is free.
  *
  * By use it acts once in ten calls. It does not spend this chance on fresh results while over three times as many tokens of
  * older ones wait: the older ones go as soon as that pays, and the fresh ones with them.

@@ -45,7 +45,7 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 	};
 	return steps.map(({ total, prefix, isCold, mustAct, offered }, index) => {
 		const candidates = results.flatMap((_, place) => (offered[place] && !masked.has(place) ? [place] : []));
-		const left = index < 20 ? 19 - index : index < 40 ? 0 : index / 7;
+		const left = Math.max(2, 19 - index, index < 40 ? 0 : index / 7);
 		const rawBill = sum(past.map(({ raw }) => raw)) + costOf(rawCall(total, isCold));
 		const rawLater = rawBill + left * read * (total + tokensOf([...masked]));
 		const ways = candidates.flatMap((first, at) => {
