@@ -79,6 +79,7 @@ export function contextManagement(
 	paired: readonly PairedResult[],
 	stateOf: (place: number) => ResultState | undefined,
 ): JsonObject | undefined {
+	if (!paired.some((_, place) => stateOf(place)?.kind === "cleared")) return undefined;
 	const kinds = new Map(paired.map(({ result }, place) => [result.callId, stateOf(place)?.kind]));
 	const uses = toolUses(body);
 	const last = uses.findLastIndex(({ id }) => kinds.get(id) === "cleared");

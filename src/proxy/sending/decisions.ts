@@ -232,12 +232,10 @@ export function changesOf(
 		const isNew = state && !fresh.has(place) && !remembered.states.has(keys[place] as string);
 		return isNew ? [change(place, { ...state, since: began.since, at: began.at })] : [];
 	});
-	const leftWhole = paired.flatMap(({ result }, place) => {
-		const mayChange =
-			mayBeCut(result, policy) ||
-			policy.mask.by === "provider" ||
-			mayRepeat(opened.paired[place] as PairedResult, opened.transcript, policy);
-		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && mayChange;
+	const mayChange = (one: PairedResult) =>
+		mayBeCut(one.result, policy) || policy.mask.by === "provider" || mayRepeat(one, opened.transcript, policy);
+	const leftWhole = paired.flatMap((one, place) => {
+		const isLeft = place >= opened.sent && !known[place] && !fresh.has(place) && mayChange(one);
 		return isLeft ? [change(place, { ...began, kind: "whole", values: new Map() })] : [];
 	});
 	return [...Array.from(fresh, ([place, state]) => change(place, state)), ...adopted, ...leftWhole];
