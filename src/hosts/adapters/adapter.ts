@@ -143,6 +143,11 @@ function apiOf(names: string): Api {
 	return /gemini|google|vertex/i.test(names) ? "gemini" : "openai";
 }
 
+/** The text of a failed result whose flag the framework's class for the provider does not send. */
+export function sayingError(text: string): string {
+	return /^\W*error/i.test(text) ? text : `Error: ${text}`;
+}
+
 const deepestCause = 5;
 
 /** Whether a provider has refused a request (400), and whether for its reasoning. SDKs name the status in different ways. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../engine/conversation/json.ts";
 import { listOf, objectOf, objectsOf } from "../../formats/json-text/value.ts";
 import type { Usage } from "../../proxy/billing/usage.ts";
 import { tokensIn } from "../../proxy/billing/usage-fields.ts";
-import { type Adapter, type AdapterOptions, createAdapter, type FrameworkRequest } from "./adapter.ts";
+import { type Adapter, type AdapterOptions, createAdapter, type FrameworkRequest, sayingError } from "./adapter.ts";
 
 export type { AdapterOptions };
 
@@ -36,8 +36,9 @@ export function palimpsest(options: AdapterOptions = {}) {
 			readonly params: Params;
 			readonly model: Model<Params, Answer, Streamed>;
 		}): Promise<Answer> {
-			return call(requestOf(params, model), async (prompt, answered) => {
-				const answer = await model.doGenerate(withPrompt(params, prompt));
+			const request = requestOf(params, model);
+			return call(request, async (prompt = request.messages, answered) => {
+				const answer = await model.doGenerate({ ...params, prompt });
 				answered(usageOf(objectOf(answer).usage));
 				return answer;
 			});
@@ -49,8 +50,9 @@ export function palimpsest(options: AdapterOptions = {}) {
 			readonly params: Params;
 			readonly model: Model<Params, Answer, Streamed>;
 		}): Promise<Streamed> {
-			return call(requestOf(params, model), async (prompt, answered) => {
-				const answer = await model.doStream(withPrompt(params, prompt));
+			const request = requestOf(params, model);
+			return call(request, async (prompt = request.messages, answered) => {
+				const answer = await model.doStream({ ...params, prompt });
 				const watch = new TransformStream({
 					transform(part, controller) {
 						controller.enqueue(part);
@@ -67,18 +69,33 @@ export function palimpsest(options: AdapterOptions = {}) {
 	};
 }
 
-function withPrompt<Params extends object>(params: Params, prompt: readonly unknown[] | undefined): Params {
-	return prompt === undefined ? params : { ...params, prompt };
-}
-
 export function requestOf(
 	params: object,
 	{ provider, modelId }: { provider: string; modelId: string },
 ): FrameworkRequest {
 	const { prompt, tools, providerOptions } = params as JsonObject;
-	const messages = listOf(prompt);
+	// Bedrock's class sends no flag of an error.
+	const messages = provider === "amazon-bedrock" ? listOf(prompt).map(withErrorsSaid) : listOf(prompt);
 	const cacheControl = lastMark(messages) ?? markIn({ providerOptions });
 	return { format: "vercel-model", messages, tools: objectsOf(tools), provider, model: modelId, cacheControl };
+}
+
+/** The same message if none of its results has failed. */
+function withErrorsSaid(message: unknown): unknown {
+	const { role, content } = objectOf(message);
+	if (role !== "tool") return message;
+	const said = listOf(content).map((part) => {
+		const { type, value } = objectOf(objectOf(part).output);
+		if (type !== "error-text" && type !== "error-json") return part;
+		const text = typeof value === "string" ? value : JSON.stringify(value);
+		return {
+			...objectOf(part),
+			output: { ...objectOf(objectOf(part).output), type: "error-text", value: sayingError(text) },
+		};
+	});
+	return said.every((part, index) => part === listOf(content)[index])
+		? message
+		: { ...objectOf(message), content: said };
 }
 
 /** The last part or message that asks the provider to cache what stands before it. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../engine/conversation/json.ts";
 import { objectOf, objectsOf } from "../../formats/json-text/value.ts";
 import { usageOf } from "../../proxy/billing/usage-fields.ts";
-import { type AdapterOptions, createAdapter, type FrameworkRequest } from "./adapter.ts";
+import { type AdapterOptions, createAdapter, type FrameworkRequest, sayingError } from "./adapter.ts";
 
 export type { AdapterOptions };
 
@@ -34,11 +34,10 @@ export function palimpsest(options: AdapterOptions = {}) {
 			request: Request,
 			handler: (request: Request) => PromiseLike<Answer> | Answer,
 		): Promise<Answer> {
-			const plain = request.messages.map(plainMessage);
-			return call(requestOf(request, plain), async (edited, answered) => {
-				const answer = await handler(
-					edited ? { ...request, messages: withEdits(request.messages, plain, edited) } : request,
-				);
+			const provider = providerOf(request.model);
+			const plain = request.messages.map((message, index) => plainMessage(message, index, provider));
+			return call(requestOf(request, plain, provider), async (edited = plain, answered) => {
+				const answer = await handler({ ...request, messages: withEdits(request.messages, edited) });
 				answered(usageIn(answer));
 				return answer;
 			});
@@ -56,18 +55,34 @@ export function palimpsest(options: AdapterOptions = {}) {
 /** The number of a message in the request, since one may be left out. */
 const place = Symbol("place");
 
-/** A message as a plain object with what models are sent of it. */
-function plainMessage(message: object, index: number) {
+/** A message as a plain object with what models are sent of it. The class for Anthropic's API sends no flag of an error. */
+function plainMessage(message: object, index: number, provider: string) {
 	const { type, role, content, tool_calls, invalid_tool_calls, additional_kwargs, ...others } = message as JsonObject;
 	const { tool_call_id, status, usage_metadata, response_metadata } = others;
 	const calls = { tool_calls, invalid_tool_calls, additional_kwargs };
-	return { type, role, content, ...calls, tool_call_id, status, usage_metadata, response_metadata, [place]: index };
+	const isLost = status === "error" && typeof content === "string" && /anthropic/i.test(provider);
+	const shown = isLost ? sayingError(content) : content;
+	return {
+		type,
+		role,
+		content: shown,
+		...calls,
+		tool_call_id,
+		status,
+		usage_metadata,
+		response_metadata,
+		[place]: index,
+	};
 }
 
-function requestOf(request: ModelRequest, messages: readonly object[]): FrameworkRequest {
+function providerOf(model: unknown): string {
+	return `${objectOf(objectOf(model)._defaultConfig).modelProvider} ${Object(model).constructor?.name}`;
+}
+
+function requestOf(request: ModelRequest, messages: readonly object[], provider: string): FrameworkRequest {
 	const { model, systemMessage, modelSettings, tools } = request;
 	const { model: name, modelName, modelId, _defaultConfig: configured } = objectOf(model);
-	const { model: later, modelProvider } = objectOf(configured);
+	const { model: later } = objectOf(configured);
 	const system = objectOf(systemMessage).content;
 	const ofParts = [...messages, { content: system }].flatMap((message) => objectsOf(objectOf(message).content));
 	const marks = ofParts.flatMap((part) => part.cache_control ?? part.cachePoint ?? []);
@@ -76,18 +91,18 @@ function requestOf(request: ModelRequest, messages: readonly object[]): Framewor
 		messages,
 		system,
 		tools: tools.map((tool) => ({ name: objectOf(tool).name, description: objectOf(tool).description })),
-		provider: `${modelProvider} ${Object(model).constructor?.name}`,
+		provider,
 		model: [name, modelName, modelId, later].find((one) => typeof one === "string" && one !== "") as string | undefined,
 		cacheControl: objectOf(modelSettings).cache_control ?? marks.at(-1),
 	};
 }
 
 /** The messages with the contents that were edited. The others are the very same objects, and copies keep their class. */
-function withEdits(messages: readonly object[], plain: readonly JsonObject[], edited: readonly unknown[]): object[] {
+function withEdits(messages: readonly object[], edited: readonly unknown[]): object[] {
 	return edited.map((one) => {
 		const { content, [place]: index } = one as { readonly content: unknown; readonly [place]: number };
 		const message = messages[index] as JsonObject;
-		if (content === plain[index]?.content) return message;
+		if (content === message.content) return message;
 		const kwargs = { lc_kwargs: { ...objectOf(message.lc_kwargs), content } };
 		return Object.assign(Object.create(Object.getPrototypeOf(message)), message, { content }, kwargs);
 	});

@@ -41,9 +41,11 @@ export function palimpsest(options: AdapterOptions = {}) {
 			call: Call & { readonly prompt: Prompt; readonly model: { readonly provider: string; readonly modelId: string } },
 		): Promise<{ prompt: Prompt } | undefined> {
 			const { prompt, model, state } = call;
-			const edited = await edit(requestOf({ prompt, tools: offered.get(state) ?? [] }, model));
+			const request = requestOf({ prompt, tools: offered.get(state) ?? [] }, model);
+			const edited = await edit(request);
 			last.set(state, edited);
-			return edited?.written && { prompt: edited.written as unknown as Prompt };
+			const sent = edited?.written ?? request.messages;
+			return sent === prompt ? undefined : { prompt: sent as unknown as Prompt };
 		},
 		processLLMResponse(call: Call & { readonly chunks: readonly object[]; readonly fromCache?: boolean }): undefined {
 			const finish = objectsOf(call.chunks).findLast(({ type }) => type === "step-finish" || type === "finish");
@@ -59,7 +61,8 @@ export function palimpsest(options: AdapterOptions = {}) {
 			edited.refused();
 			return { retry: true };
 		},
-		tools: toolSet(tools),
+		// Its types ask for the `id`.
+		tools: Object.fromEntries(Object.entries(toolSet(tools)).map(([name, tool]) => [name, { id: name, ...tool }])),
 		/** Resolves once the work beside the last call has ended. */
 		settled,
 	};

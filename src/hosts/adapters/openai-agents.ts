@@ -36,6 +36,7 @@ export function palimpsest({ model: usual, ...options }: OpenAiAgentsOptions = {
 	/** By the context of a run: enters the bill of its last request. */
 	const waiting = new WeakMap<object, (usage: unknown) => void>();
 	const watched = new WeakSet<Agent>();
+	const withIds = createIdMemory();
 	/** Only events of an agent tell the usage of its requests. */
 	const watch = (agent: Agent) => {
 		if (watched.has(agent) || typeof agent.on !== "function") return;
@@ -56,9 +57,11 @@ export function palimpsest({ model: usual, ...options }: OpenAiAgentsOptions = {
 		}): Promise<Data> {
 			const { modelData, agent, context } = call;
 			const { name, ofProvider } = modelOf(agent, usual);
+			const input = modelData.input.map(withIds);
+			const given = { ...modelData, input };
 			const edited = await edit({
 				format: "openai-agents",
-				messages: modelData.input,
+				messages: input,
 				system: modelData.instructions,
 				tools: listOf(agent.tools).map((tool) => ({
 					name: objectOf(tool).name,
@@ -68,12 +71,12 @@ export function palimpsest({ model: usual, ...options }: OpenAiAgentsOptions = {
 				provider: ofProvider,
 				model: name,
 			});
-			if (!edited) return modelData;
+			if (!edited) return given;
 			if (typeof context === "object" && context !== null) {
 				watch(agent);
 				waiting.set(context, (usage) => void edited.answered(usageOf(usage)));
 			} else void edited.answered(undefined);
-			return edited.written ? { ...modelData, input: edited.written as Data["input"] } : modelData;
+			return edited.written ? { ...modelData, input: edited.written as Data["input"] } : given;
 		},
 		/** As `tool()` of the SDK makes them. */
 		tools: tools.map(({ name, description, parameters, run }) => ({
@@ -89,6 +92,27 @@ export function palimpsest({ model: usual, ...options }: OpenAiAgentsOptions = {
 		})),
 		/** Resolves once the work beside the last call has ended. */
 		settled,
+	};
+}
+
+/** An id of a call that a provider made at random; others may name a call of another conversation. */
+const distinctId = /^[\w-]{16,}$/;
+const mostIds = 20_000;
+
+/** Gives items the ids back that a session of the SDK drops, so that a later run sends the same bytes. */
+function createIdMemory() {
+	const ids = new Map<string, string>();
+	return <Item extends object>(item: Item): Item => {
+		const { type, callId, id, ...others } = item as JsonObject;
+		if (typeof callId !== "string" || !distinctId.test(callId)) return item;
+		const key = `${type} ${callId}`;
+		if (typeof id === "string") {
+			ids.set(key, id);
+			for (const oldest of ids.keys()) if (ids.size > mostIds) ids.delete(oldest);
+			return item;
+		}
+		const known = ids.get(key);
+		return known === undefined ? item : ({ type, id: known, callId, ...others } as unknown as Item);
 	};
 }
 

@@ -190,3 +190,40 @@ it("binary parts and objects of other kinds stay the same objects", async () => 
 	const [first] = (await ask(prompt)) as typeof prompt;
 	expect(first).toBe(prompt[0]);
 });
+
+it.each([
+	["amazon-bedrock", ["Error: no such file", "Error: out of memory", 'Error: {"code":2}', "fine"]],
+	["anthropic.messages", ["no such file", "Error: out of memory", { code: 2 }, "fine"]],
+])("%s is sent a result's error in its text where its class drops the flag", async (provider, shown) => {
+	const outputs = [
+		{ type: "error-text", value: "no such file" },
+		{ type: "error-text", value: "Error: out of memory" },
+		{ type: "error-json", value: { code: 2 } },
+		{ type: "text", value: "fine" },
+	];
+	const ids = outputs.map((_, at) => `call_LostErrorOfTests${at}`);
+	const prompt = [
+		{ role: "user", content: [{ type: "text", text: task }] },
+		{
+			role: "assistant",
+			content: ids.map((toolCallId) => ({ type: "tool-call", toolCallId, toolName: "run", input: {} })),
+		},
+		{
+			role: "tool",
+			content: ids.map((toolCallId, at) => ({ type: "tool-result", toolCallId, toolName: "run", output: outputs[at] })),
+		},
+	];
+	const before = structuredClone(prompt);
+	const { wrapGenerate } = palimpsest({ archive: "memory", folder });
+	let sent: typeof prompt = [];
+	const doGenerate = async (params: { readonly prompt: typeof prompt }) => {
+		sent = params.prompt;
+		return {};
+	};
+	const model = { provider, modelId: "claude-sonnet-5-5", doGenerate, doStream: async () => ({}) };
+	await wrapGenerate({ params: { prompt }, model });
+	const results = sent[2]?.content as unknown as readonly { readonly output: { readonly value: unknown } }[];
+	expect(results.map(({ output }) => output.value)).toEqual(shown);
+	expect(prompt).toEqual(before);
+	expect(sent[1]).toBe(prompt[1]);
+});

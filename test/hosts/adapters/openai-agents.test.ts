@@ -75,3 +75,21 @@ it("a fault leaves the request whole and is reported once", async () => {
 	expect(await playTo(30)).toEqual(itemsOf(30));
 	expect(faults).toHaveLength(1);
 });
+
+it("ids of calls that a session has dropped come back, so that the second run sends the bytes of the first", async () => {
+	const { ask } = playing();
+	const callId = "call_SecondRunOfTests0001";
+	const call = { type: "function_call", id: "fc_1", callId, name: "read_file", arguments: "{}", status: "completed" };
+	const output = { type: "text", text: "Read." };
+	const result = { type: "function_call_result", callId, name: "read_file", status: "completed", output };
+	const task = { role: "user", content: "Read." };
+	const short = { ...call, id: "fc_2", callId: "call_1" };
+	const shortResult = { ...result, callId: "call_1" };
+	const first = await ask([task, call, result, short, shortResult]);
+	const { id: _, ...stored } = call;
+	const { id: __, ...storedShort } = short;
+	const second = await ask([task, stored, result, storedShort, shortResult, task]);
+	// Another conversation may have a call with the same short id.
+	expect(JSON.stringify(second)).toBe(JSON.stringify([...first.slice(0, 3), storedShort, shortResult, task]));
+	expect(stored).not.toHaveProperty("id");
+});
