@@ -1,13 +1,13 @@
 // An agent loop over the Anthropic SDK. The history is kept whole; each request has only the part that fits.
 import Anthropic from "@anthropic-ai/sdk";
 import { guard, openArchive } from "palimpsest-mcp";
+import { anthropicModel as model } from "./models.js";
 import { description, parameters, readFile } from "./read-file.js";
 import "./readable-errors.js";
 
 const client = new Anthropic();
 const archive = await openArchive();
 const tools = [{ name: "read_file", description, input_schema: parameters }];
-const model = "claude-sonnet-5-5";
 const options = { contextWindow: 32_000, archive, policy: { preset: "balanced" } };
 const messages = [{ role: "user", content: "Read the twelve files of settings." }];
 

@@ -3,11 +3,12 @@ import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, tool } from "langchain";
 import { palimpsest } from "palimpsest-mcp/langchain";
 import { z } from "zod";
+import { openaiModel as model } from "./models.js";
 import { description, readFile } from "./read-file.js";
 import "./readable-errors.js";
 
 const agent = createAgent({
-	model: new ChatOpenAI({ model: "gpt-4o", maxRetries: 2 }),
+	model: new ChatOpenAI({ model, maxRetries: 2 }),
 	tools: [tool(readFile, { name: "read_file", description, schema: z.object({ path: z.string() }) })],
 	middleware: [palimpsest({ policy: { guard: { context_window_override: 32_000 } } })],
 });

@@ -3,6 +3,7 @@ import { readFile as readText } from "node:fs/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import OpenAI from "openai";
+import { openaiModel as model } from "./models.js";
 import { description, parameters, readFile } from "./read-file.js";
 import "./readable-errors.js";
 
@@ -16,7 +17,7 @@ const guarded = async (messages) => {
 	const policy = { preset: "balanced" };
 	const { structuredContent, isError, content } = await palimpsest.callTool({
 		name: "guard_context",
-		arguments: { messages, tools, model: "gpt-4o", context_window: 32_000, policy },
+		arguments: { messages, tools, model, context_window: 32_000, policy },
 	});
 	if (isError) throw new Error(content[0].text);
 	// In an answer over 8 MB the messages are in a file.
@@ -26,7 +27,7 @@ const guarded = async (messages) => {
 
 for (;;) {
 	const messages = await guarded(history);
-	const { choices } = await client.chat.completions.create({ model: "gpt-4o", messages, tools });
+	const { choices } = await client.chat.completions.create({ model, messages, tools });
 	const { message } = choices[0];
 	history.push(message);
 	if (!message.tool_calls) break;

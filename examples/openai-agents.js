@@ -2,6 +2,7 @@
 import { Agent, Runner, tool } from "@openai/agents";
 import { palimpsest } from "palimpsest-mcp/openai-agents";
 import { z } from "zod";
+import { openaiModel as model } from "./models.js";
 import { description, readFile } from "./read-file.js";
 import "./readable-errors.js";
 
@@ -12,7 +13,7 @@ const read = tool({
 	parameters: z.object({ path: z.string() }),
 	execute: async (input) => readFile(input),
 });
-const agent = new Agent({ name: "Reader", instructions: "Read.", model: "gpt-4o", tools: [read, ...tools] });
+const agent = new Agent({ name: "Reader", instructions: "Read.", model, tools: [read, ...tools] });
 const runner = new Runner({ callModelInputFilter, tracingDisabled: true });
 const { finalOutput } = await runner.run(agent, "Read the twelve files of settings.", { maxTurns: 20 });
 console.log(finalOutput);
