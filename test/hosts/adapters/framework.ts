@@ -28,18 +28,11 @@ export interface Driver {
 	}) => Promise<unknown>;
 }
 
-/** Installs the packages under `build`, once, and plays 60 turns with and without the adapter. */
+/** Plays 60 turns with and without the adapter. */
 export function playsSixtyTurns(name: string, driver: Driver): void {
 	it(`60 turns of ${name} cost less, and are stored as without the adapter`, async ({ skip, onTestFinished }) => {
-		const home = resolve(import.meta.dirname, "../../../build/frameworks", name);
-		const [first = "", version] = Object.entries(driver.packages)[0] ?? [];
-		if (!existsSync(join(home, "node_modules", first))) {
-			await mkdir(home, { recursive: true });
-			await writeFile(join(home, "package.json"), JSON.stringify({ private: true, dependencies: driver.packages }));
-			const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
-			const { status } = spawnSync("npm", ["install", ...flags], { cwd: home, shell: process.platform === "win32" });
-			skip(status !== 0, `npm does not install ${first}@${version}.`);
-		}
+		const home = await installed(name, driver.packages);
+		if (home === undefined) return skip("npm does not install its packages.");
 		const found = createRequire(join(home, "package.json"));
 		const load = (module: string) => import(pathToFileURL(found.resolve(module)).href);
 		const folder = await scratchFolder();
@@ -67,6 +60,17 @@ export function playsSixtyTurns(name: string, driver: Driver): void {
 			expect(after.text.length).toBeLessThan(before.text.length);
 		}
 	}, 300_000);
+}
+
+/** The folder under `build` with these packages; `undefined` where npm does not install them. */
+export async function installed(name: string, packages: Driver["packages"]): Promise<string | undefined> {
+	const home = resolve(import.meta.dirname, "../../../build/frameworks", name);
+	if (existsSync(join(home, "node_modules", Object.keys(packages)[0] ?? ""))) return home;
+	await mkdir(home, { recursive: true });
+	await writeFile(join(home, "package.json"), JSON.stringify({ private: true, dependencies: packages }));
+	const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
+	const { status } = spawnSync("npm", ["install", ...flags], { cwd: home, shell: process.platform === "win32" });
+	return status === 0 ? home : undefined;
 }
 
 /** One item for all that the model said in a row, as providers pair calls. */
