@@ -4,7 +4,7 @@ export interface SessionCalls {
 	readonly calls: number;
 }
 
-/** Calls so far at which sessions are looked at: at fewer than 40, masking may not wait for calls that follow. */
+/** Calls so far at which long sessions are looked at. */
 const marks = [40, 50, 60, 80, 100, 120, 160, 200, 250, 300];
 /** A share of the calls so far: one of so many. */
 const parts = Array.from({ length: 29 }, (_, place) => place + 2);
@@ -12,7 +12,7 @@ const wanted = 0.75;
 
 /** For each mark, how many sessions pass it, and which share of them then makes one call more for each `part` so far. */
 export function remainingRows(sessions: readonly SessionCalls[], part: number) {
-	return marks.flatMap((mark) => {
+	return [20, 30, ...marks].flatMap((mark) => {
 		const passed = sessions.filter(({ calls }) => calls >= mark);
 		if (passed.length === 0) return [];
 		const follow = passed.map(({ calls }) => calls - mark).sort((a, b) => a - b);

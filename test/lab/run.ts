@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { repaidInPart } from "../../src/engine/masking/cadence.ts";
 import { callsOf } from "../../src/engine/masking/history.ts";
 import { resolvePolicy } from "../../src/engine/policy/layers.ts";
 import type { ReplayReport } from "../../src/engine/replaying/report.ts";
@@ -54,7 +53,7 @@ function remaining(folder: string): void {
 			return [];
 		}
 	});
-	process.stdout.write(remainingText(sessions, repaidInPart));
+	process.stdout.write(remainingText(sessions, 10));
 }
 
 /** Files of a folder that are no sessions with usage are left out and counted. */

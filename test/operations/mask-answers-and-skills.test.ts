@@ -66,7 +66,8 @@ describe("a person's answer to a tool", () => {
 
 	it("stays word for word where a guard drops it, also in the next guard", async () => {
 		const guarded = async (conversation: unknown) => {
-			const policy = policyOf({ preset: "balanced", locale: "en", guard: { ladder: ["drop"] } });
+			const layer = { guard: { ladder: ["drop"] }, truncate: { repeats: false } } as const;
+			const policy = policyOf({ preset: "balanced", locale: "en", ...layer });
 			const done = await guardConversation({ conversation, policy, contextWindow: 4_000, reserveTokens: 0 });
 			expect(done.report.fits).toBe(true);
 			return done.conversation as readonly Json[];

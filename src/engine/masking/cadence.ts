@@ -5,19 +5,11 @@ import type { CallTokens, ReplayHistory, View } from "./history.ts";
 /** Calls that a conversation is expected to have at least, and those from which it is a long one. */
 const [expectedCalls, longCalls] = [20, 40] as const;
 
-/**
- * Three of four recorded sessions of 40 calls or more go on for at least one call more for each 7 so far
- * (`npm run lab -- remaining FOLDER`; without any one source, for 1 of each 5 to 8).
- */
-export const repaidInPart = 7;
+/** Most by which the bill of a long conversation may exceed that of masking nothing. A shorter one may end at any call. */
+const mostAbove = 0.05;
 
-/** Calls that nine of ten recorded sessions of 20 calls or more still make. */
-const leastFollowing = 2;
-
-/** The calls after the next one by which a masking has to be repaid, since nobody knows when a session ends. */
-function repaidWithin(calls: number): number {
-	return Math.max(leastFollowing, expectedCalls - calls - 1, calls < longCalls ? 0 : calls / repaidInPart);
-}
+/** Calls after which a higher bill must be repaid: nine of ten recorded sessions of 20 calls make so many more (`npm run lab -- remaining`). */
+const repaidWithin = 2;
 
 /** Most tokens that may wait for each token that a masking frees (docs/evidence.md#masking). */
 const mostWaiting = 3;
@@ -40,8 +32,8 @@ export const terms = {
  * A ski-rental rule (Karlin et al., “Competitive snoopy caching”, 1988). To carry a result wastes the price of reading
  * it from the cache at each call; to mask it makes the provider write everything after it once more, so all candidates
  * after it are masked too. Masking begins where the gain is largest: the waste so far and the gain of the next calls,
- * less `patience` times the cost of rewriting. It waits unless its bill is back within that of masking nothing by the 20th
- * call, later after two more calls, and in long sessions within the calls that most of them still make. Calls to come are
+ * less `patience` times the cost of rewriting. It waits unless its bill is back within that of masking nothing after
+ * two more calls (or at the 20th call, if that is later); from the 40th call on within 1.05 × it. Calls to come are
  * assumed to add only what they read. After a pause that lost the cache, everything is written again in any case, so masking is free.
  *
  * By use it acts once in ten calls. It does not spend this chance on fresh results while over three times as many tokens of
@@ -102,7 +94,8 @@ export function startBreakEven(
 			const isCold = view.isCold();
 			const unmasked = costOf({ input, cached: prefix });
 			const rawBill = bill.raw + costOf(rawCall());
-			const ahead = repaidWithin(calls);
+			const ahead = Math.max(repaidWithin, expectedCalls - calls - 1);
+			const most = calls < longCalls ? 1 : 1 + mostAbove;
 			const rawLater = rawBill + ahead * read * view.unmasked();
 			const reasoningAfter = view.reasoningAfter();
 			let best = mustAct ? 0 : candidates.length;
@@ -133,7 +126,7 @@ export function startBreakEven(
 				const gain = gains + read * foreseen * (all - redone) - rewriting;
 				const then = costOf(isCold ? { ...without, cached: 0 } : without) + lost;
 				const ownLater = bill.own + then + ahead * read * (without.input + redone);
-				if (ownLater > rawLater || gain < bestGain) continue;
+				if (ownLater > most * rawLater || gain < bestGain) continue;
 				best = first;
 				bestGain = gain;
 			}

@@ -45,7 +45,7 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 	};
 	return steps.map(({ total, prefix, isCold, mustAct, offered }, index) => {
 		const candidates = results.flatMap((_, place) => (offered[place] && !masked.has(place) ? [place] : []));
-		const left = Math.max(2, 19 - index, index < 40 ? 0 : index / 7);
+		const left = Math.max(2, 19 - index);
 		const rawBill = sum(past.map(({ raw }) => raw)) + costOf(rawCall(total, isCold));
 		const rawLater = rawBill + left * read * (total + tokensOf([...masked]));
 		const ways = candidates.flatMap((first, at) => {
@@ -62,7 +62,7 @@ function plainChoices({ selection, read, write, results, steps }: Scenario): num
 			const gain = wasted - (isCold ? 0 : (isByUse ? patience : 1) * rewriting);
 			const now = costOf({ input: total - gone, cached: isCold ? 0 : kept });
 			const ownLater = sum(past.map(({ own }) => own)) + now + left * read * (total - gone);
-			const isRepaid = ownLater <= rawLater;
+			const isRepaid = ownLater <= (index < 40 ? 1 : 1.05) * rawLater;
 			const isMinor = tokensOf(candidates) > 4 * gone;
 			if (isMinor && !isCold && isByUse) return [];
 			return gain >= 0 && isRepaid && gone >= (isByUse ? 2_000 : 0) ? [{ going, gain }] : [];
