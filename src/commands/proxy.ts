@@ -19,6 +19,7 @@ import { closingText } from "../proxy/closing.ts";
 import { createKeys, keyForm, pageAddress } from "../proxy/keys.ts";
 import { checkUpstreams, defaultUpstreams, type Upstreams, upstreamNames } from "../proxy/routes.ts";
 import { addRunning, removeRunning } from "../proxy/running.ts";
+import { journalFor } from "../proxy/sending/journal-redis.ts";
 import { memoryFolderFor } from "../proxy/sending/memory.ts";
 import { startProxy } from "../proxy/server.ts";
 import type { Archive } from "../storage/archive/archive.ts";
@@ -97,6 +98,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			policy,
 			archive,
 			memoryFolder: memoryFolderFor(location),
+			journal: await journalFor(location, policy),
 			recallCommand: callers ? undefined : recallCommandOf(options),
 			holdout,
 			metrics: options.metrics,
@@ -218,7 +220,7 @@ export async function launch(name: string, given: readonly string[], options: La
 		await withArchive(options, policy, async (archive) => {
 			const { upstreams, refusesThreads, network } = await pointingOf(program, { ...where, port: 0, folder });
 			const recallCommand = `${program.hasLoginShell ? ownCommandAnywhere() : "palimpsest"} recall`;
-			const memoryFolder = memoryFolderFor(archiveLocation({ ...options, environment: process.env }));
+			const location = archiveLocation({ ...options, environment: process.env });
 			const keys = createKeys();
 			const proxy = await startProxy({
 				keys,
@@ -228,7 +230,8 @@ export async function launch(name: string, given: readonly string[], options: La
 				network,
 				policy,
 				archive,
-				memoryFolder,
+				memoryFolder: memoryFolderFor(location),
+				journal: await journalFor(location, policy),
 				recallCommand,
 				refusesThreads,
 				keepWarm: options.keepWarm ? "until_closed" : undefined,

@@ -28,6 +28,7 @@ import { refuse } from "./refusal.ts";
 import { checkUpstreams, recognised, routeOf, type UpstreamName, type Upstreams } from "./routes.ts";
 import { inTime } from "./sending/archiving.ts";
 import { type Editing, type Fault, type HeldLimits, openEditing } from "./sending/editing.ts";
+import type { Journal } from "./sending/journal.ts";
 import type { Exchange, Serving, Tenant } from "./serving.ts";
 import { type Callers, createTenants, type Tenants, tokenOfPageExpected, viewsOfPeople } from "./tenants.ts";
 import { type ProxyTotals, totalsOf } from "./totals.ts";
@@ -50,6 +51,8 @@ interface ProxyOptions {
 	readonly archive?: Archive | undefined;
 	/** Folder of the decisions for each conversation. Absent: next to an archive of files, else only in memory. */
 	readonly memoryFolder?: string | undefined;
+	/** Where the decisions are that other proxies share. Absent: in `memoryFolder`. It is closed with the proxy. */
+	readonly journal?: Journal | undefined;
 	/** The command that reads an original in a shell when a reference follows it. */
 	readonly recallCommand?: string | undefined;
 	/** Share of conversations that are never edited, from 0 to 1. */
@@ -120,7 +123,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 	// No request waits for the catalogue of models.
 	await openCatalogue();
 	const editing = await openEditing({
-		...{ policy, archive, memoryFolder, largeTexts, holdout, now, onFault },
+		...{ policy, archive, memoryFolder, journal: options.journal, largeTexts, holdout, now, onFault },
 		...engine,
 	});
 	const underWay = new Set<Promise<void>>();
@@ -213,6 +216,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			await inTime(running.pages.end(), longestEndMs);
 			await tenants?.close();
 			await largeTexts?.close();
+			await editing.memory.close();
 			server.closeAllConnections();
 			await closed;
 		},

@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { createFilesJournal } from "../../src/proxy/sending/journal-files.ts";
 import { createMemory } from "../../src/proxy/sending/memory.ts";
+import type { Remembered } from "../../src/proxy/sending/remembered.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { formsOfRef } from "../../src/storage/archive/reference.ts";
 import { readFigures } from "../../src/storage/figures/store.ts";
@@ -126,8 +128,10 @@ async function killOne(what: {
 async function lostOf(place: Place, where: string, promised: readonly Promised[]): Promise<string[]> {
 	const describe = ({ name, index, ref }: Promised) => `${place} ${name} ${index} ${ref}`;
 	if (place === "memory") {
-		const memory = createMemory({ folder: where, now: Date.now });
-		const states = new Map(promised.map(({ name }) => [name, memory.recall(conversationOf(name)).states]));
+		const memory = createMemory({ journal: createFilesJournal({ folder: where, now: Date.now }), now: Date.now });
+		const states = new Map<string, Remembered["states"]>();
+		for (const name of new Set(promised.map((one) => one.name)))
+			states.set(name, (await memory.fetch(conversationOf(name))).states);
 		return promised.flatMap((one) => {
 			const text = states.get(one.name)?.get(`key ${one.index}`)?.values.get("whole")?.("");
 			return text === textOf(one.name, one.index) ? [] : [describe(one)];

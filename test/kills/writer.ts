@@ -52,9 +52,10 @@ async function keeperOf(
 ): Promise<(text: string, index: number) => Promise<string>> {
 	if (place === "memory") {
 		const { createMemory } = await import("../../src/proxy/sending/memory.ts");
-		const memory = createMemory({ folder: where, now: Date.now });
+		const { createFilesJournal } = await import("../../src/proxy/sending/journal-files.ts");
+		const memory = createMemory({ journal: createFilesJournal({ folder: where, now: Date.now }), now: Date.now });
 		return async (text, index) => {
-			memory.note(conversationOf(name), { number: index + 1, states: [stateOf(`key ${index}`, text)] });
+			await memory.note(conversationOf(name), { number: index + 1, states: [stateOf(`key ${index}`, text)] });
 			return "kept";
 		};
 	}

@@ -78,9 +78,9 @@ export function createSessionProxy(what: {
 			const onFault: Editing["onFault"] = (fault) => seen.faults.set(fault, (seen.faults.get(fault) ?? 0) + 1);
 			const shared = { policy, archive: failing, memoryFolder: folder, holdout, now, planner, onFault };
 			const editing = await openEditing({ ...shared, worked: () => 0, limits });
-			const note: typeof editing.memory.note = (...given) => {
+			const note: typeof editing.memory.note = async (...given) => {
 				if (faults.memory) throw new PalimpsestError("archive_unavailable", "The disk is full.");
-				editing.memory.note(...given);
+				return editing.memory.note(...given);
 			};
 			return { ...editing, memory: { ...editing.memory, note } };
 		},

@@ -48,7 +48,7 @@ export function composeContinued<Written>(
 				withoutReasoning: none,
 				withoutClearing: none,
 				earlier: none,
-				own: () => ({ ...whole, accepted: () => {} }),
+				own: () => ({ ...whole, accepted: async () => {} }),
 			},
 		},
 		archive: () => {

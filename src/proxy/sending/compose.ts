@@ -16,29 +16,21 @@ import { charsSent, type ResultState } from "./states.ts";
 import { workingEdits } from "./working-hint.ts";
 
 /**
- * Puts the known states in, cuts the results that are new, and applies the decisions that are ready. Waits for nothing.
+ * Puts the known states in, cuts the results that are new, and applies the decisions that are ready. Waits for the journal alone.
  * New states are noted before they are sent, so that every process sends the same.
  */
-export function compose<Written>(
+export async function compose<Written>(
 	opened: OpenedConversation,
 	request: HostRequest<Written>,
-	shared: Shared & { readonly onError: (error: unknown) => void },
-): Composed<Written> {
-	const { transcript, conversation, remembered, paired, keys, isHeldOut } = opened;
+	shared: Deciding,
+): Promise<Composed<Written>> {
+	const { transcript, conversation, paired, keys } = opened;
 	const { body, decides } = request;
-	const reasoning = readReasoning(opened, request, shared.policy);
-	let decided = decideStates(opened, request, shared);
+	const { memory, histories } = shared;
+	const { decided, reasoning, out } = await decideAndNote(opened, request, shared);
+	if (decides && !opened.isHeldOut) memory.called(conversation);
 	const stateOf = (place: number) => decided.fresh.get(place) ?? decided.known[place];
-	let out = reasoning.leftOut(reasoning.invalid(stateOf));
-	if (decides && !isHeldOut && !isNoted(opened, { request, shared, decided, reasoning, out })) {
-		// The disk is full, for example: known states are sent, and nothing new is decided.
-		decided = { ...decided, fresh: new Map(), why: undefined, asked: new Set(), noDecision: "memory" };
-		out = reasoning.leftOut(reasoning.invalid(stateOf));
-		const about = { request, decided, reasoning, out };
-		shared.memory.noteLater(conversation, noteOf(opened, about, changed(decided, opened, shared)));
-	}
-	if (decides && !isHeldOut) shared.memory.called(conversation);
-
+	const { remembered } = opened;
 	const drops = remembered.dropsBlocks && request.takesBetas ? dropBlocks.edit(body) : undefined;
 	const writtenBefore: Pick<Branch, "writtenText"> = { writtenText: opened.branch?.writtenText };
 	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
@@ -53,7 +45,6 @@ export function compose<Written>(
 		if (clearing && !isThere) return request.write(edits, writtenBefore, { context_management: clearing });
 		return edits.length === 0 ? undefined : request.write(edits, writtenBefore);
 	};
-	const { histories, memory } = shared;
 	const composed: Omit<Composed<Written>, "variants"> = {
 		number: decided.began.since,
 		written: write(stateOf, out),
@@ -73,16 +64,53 @@ export function compose<Written>(
 	return { ...composed, variants: otherForms(composed, { opened, request, memory, decided, reasoning, write }) };
 }
 
+type Deciding = Shared & { readonly onError: (error: unknown) => void };
+
 interface Noting {
-	readonly request: HostRequest<unknown>;
 	readonly decided: Decided;
 	readonly reasoning: LeftOutReasoning;
+	/** Reasoning that is left out. */
 	readonly out: readonly Block[];
 }
 
-/** Notes a request with the states that begin with it; tells whether that could be written. */
-function isNoted(opened: OpenedConversation, about: Noting & { readonly shared: Shared }): boolean {
-	const { conversation, remembered, isCold } = opened;
+/** Decisions that others have overtaken are made again so many times. */
+const mostTries = 3;
+
+async function decideAndNote(
+	opened: OpenedConversation,
+	request: HostRequest<unknown>,
+	shared: Deciding,
+): Promise<Noting> {
+	const { conversation, isHeldOut } = opened;
+	const { memory } = shared;
+	const leftOut = (reasoning: LeftOutReasoning, { fresh, known }: Decided) =>
+		reasoning.leftOut(reasoning.invalid((place) => fresh.get(place) ?? known[place]));
+	for (let tries = 1; ; tries += 1) {
+		const reasoning = readReasoning(opened, request, shared.policy);
+		const decided = decideStates(opened, request, shared);
+		const about: Noting = { decided, reasoning, out: leftOut(reasoning, decided) };
+		if (!request.decides || isHeldOut) return about;
+		const noted = await noteOnce(opened, request, { ...about, shared });
+		if (noted === "noted") return about;
+		// Another process has decided on one of its results: that is sent.
+		opened.remembered = memory.recall(conversation);
+		if (noted === "overtaken" && tries < mostTries) continue;
+		// The disk is full, for example: known states are sent, and nothing new is decided.
+		const none = { fresh: new Map(), why: undefined, asked: new Set<number>(), noDecision: "memory" } as const;
+		const nothing: Decided = { ...decided, ...none };
+		const sent: Noting = { decided: nothing, reasoning, out: leftOut(reasoning, nothing) };
+		memory.noteLater(conversation, noteOf(opened, request, sent, changed(nothing, opened, shared)));
+		return sent;
+	}
+}
+
+/** Notes a request with the states that begin with it. */
+async function noteOnce(
+	opened: OpenedConversation,
+	request: HostRequest<unknown>,
+	about: Noting & { readonly shared: Shared },
+): Promise<"noted" | "overtaken" | "failed"> {
+	const { conversation, remembered, isCold, wait } = opened;
 	const { shared, reasoning } = about;
 	const { memory } = shared;
 	const changes = changed(about.decided, opened, shared);
@@ -92,11 +120,12 @@ function isNoted(opened: OpenedConversation, about: Noting & { readonly shared: 
 	const isFirst = remembered.messages === 0;
 	const isCounted = isFirst || reasoning.tracks || isCold || isFrozen || remembered.unwritten.length > 0;
 	try {
-		if (isCounted || changes.length > 0) memory.note(conversation, noteOf(opened, about, changes));
-		else memory.noteHere(conversation, noteOf(opened, about, []));
-		return true;
+		if (isCounted || changes.length > 0)
+			return await memory.note(conversation, noteOf(opened, request, about, changes), wait);
+		memory.noteHere(conversation, noteOf(opened, request, about, []));
+		return "noted";
 	} catch {
-		return false;
+		return "failed";
 	}
 }
 
@@ -107,7 +136,8 @@ function changed({ known, overtaken, fresh, began }: Decided, opened: OpenedConv
 
 function noteOf(
 	{ transcript, remembered, isCold }: OpenedConversation,
-	{ request, decided, reasoning, out }: Noting,
+	request: HostRequest<unknown>,
+	{ decided, reasoning, out }: Noting,
 	states: readonly StateChange[],
 ): Note {
 	const { tracks, blocks } = reasoning;

@@ -30,7 +30,7 @@ export interface Composed<Written> {
 /** Another form of a request, for one that the provider has refused. */
 export interface Variant<Written> extends Omit<Composed<Written>, "variants"> {
 	/** Notes that the provider took it. */
-	readonly accepted: () => void;
+	readonly accepted: () => Promise<void>;
 }
 
 /** In the order in which they change the request more. */

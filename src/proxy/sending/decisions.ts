@@ -24,10 +24,11 @@ export type NoDecision = "held_out" | "frozen" | "archive" | "memory" | "failed"
 export type Why = "it pays" | "the cache had expired" | "a price step or the window" | "the agent asked";
 
 export function reasonAgainst(
-	{ isHeldOut }: Pick<OpenedConversation, "isHeldOut">,
+	{ isHeldOut, remembered }: Pick<OpenedConversation, "isHeldOut"> & { readonly remembered?: Remembered | undefined },
 	isFrozen: boolean,
 	{ archive, originals }: Shared,
 ): NoDecision | undefined {
+	if (remembered?.isUnread) return "memory";
 	if (isHeldOut) return "held_out";
 	if (isFrozen) return "frozen";
 	return archive && !originals.canArchive() ? "archive" : undefined;
@@ -38,11 +39,10 @@ export function knownStates({ source, paired, keys }: OpenedConversation, rememb
 	// A result without a state was sent whole, if the conversation has been here.
 	if (remembered.messages > 0) return keys.map((key) => remembered.states.get(key));
 	const unread = firstUnread(source);
-	const stateAnywhere = memory.statesAnywhere();
 	return keys.map((key, place): ResultState | undefined => {
 		const own = remembered.states.get(key);
 		if (own) return own;
-		const adopted = stateAnywhere(key);
+		const adopted = memory.stateAnywhere(key);
 		const isUnread = (paired[place] as PairedResult).message >= unread;
 		// The same call can come again in another conversation, where it was never read.
 		return adopted && !(isUnread && isGone(adopted)) ? { ...adopted, changed: 0 } : undefined;

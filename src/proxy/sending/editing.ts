@@ -1,4 +1,3 @@
-import { once } from "../../engine/conversation/lists.ts";
 import type { Transcript } from "../../engine/conversation/transcript.ts";
 import { askedCalls } from "../../engine/masking/asked.ts";
 import { PalimpsestError } from "../../errors.ts";
@@ -14,10 +13,13 @@ import { compose } from "./compose.ts";
 import { composeContinued } from "./compose-continued.ts";
 import type { Composed } from "./composed.ts";
 import { knownStates, reasonAgainst, unsentPlaces } from "./decisions.ts";
+import type { MemoryLimits } from "./entries.ts";
 import { factsOf, type RequestFacts, type Sent } from "./facts.ts";
 import { createHistories, type HistoryLimits, lengthOf } from "./histories.ts";
+import type { Journal } from "./journal.ts";
+import { createFilesJournal } from "./journal-files.ts";
 import { cutElsewhere } from "./large-cuts.ts";
-import { createMemory, type MemoryLimits, memoryFolderOf } from "./memory.ts";
+import { createMemory, memoryFolderOf } from "./memory.ts";
 import { type Plan, planAsked, planNext } from "./plan.ts";
 import { createPlanQueue, type PlanQueue } from "./plan-queue.ts";
 import { type HostRequest, type OpenedConversation, openRequest, type Shared } from "./request.ts";
@@ -49,6 +51,8 @@ const day = 24 * 3_600_000;
 export interface HeldLimits {
 	readonly histories?: HistoryLimits;
 	readonly memory?: MemoryLimits;
+	/** The time that a request waits for the journal. */
+	readonly patienceMs?: number;
 	/** Characters of the conversations whose plans wait. */
 	readonly waitingChars?: number;
 }
@@ -57,6 +61,8 @@ export interface HeldLimits {
 export async function openEditing(
 	what: Pick<Editing, "policy" | "archive" | "holdout" | "now" | "onFault"> &
 		Partial<Pick<Editing, "memoryFolder" | "planner" | "worked" | "largeTexts" | "patienceMs">> & {
+			/** Where the states are kept for other processes. Absent: in `memoryFolder`. */
+			readonly journal?: Journal | undefined;
 			/** Tests inject small ones. */
 			readonly limits?: HeldLimits | undefined;
 		},
@@ -64,7 +70,8 @@ export async function openEditing(
 	const { limits = {} } = what;
 	const { policy, archive, now, memoryFolder = memoryFolderOf(archive), planner = planNext, worked = workedMs } = what;
 	const isStorable = (text: string) => !archive || archive.refOf(text) === refOfHash(sha256(text));
-	const memory = createMemory({ folder: memoryFolder, now, isStorable, limits: limits.memory });
+	const { journal = memoryFolder === undefined ? undefined : createFilesJournal({ folder: memoryFolder, now }) } = what;
+	const memory = createMemory({ journal, now, isStorable, limits: limits.memory, patienceMs: limits.patienceMs });
 	await memory.sweep(policy.archive.max_age_days * day);
 	const histories = createHistories({ now, limits: limits.histories });
 	const plans = createPlanQueue({ mostChars: limits.waitingChars });
@@ -93,7 +100,7 @@ export interface Prepared<Written> {
 
 /** Composes the request that is sent. Everything but the edited values stays. */
 export async function prepare<Written>(request: HostRequest<Written>, editing: Editing): Promise<Prepared<Written>> {
-	const opened = openRequest(request, editing);
+	const opened = await openRequest(request, editing);
 	const facts = async (sent?: Sent) => {
 		await countLarge(opened.transcript, request.model, editing);
 		return factsOf({ opened, request, sent, policy: editing.policy });
@@ -118,7 +125,7 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		const branch = plan && editing.histories.keep(opened.conversation, { transcript, paired, keys }, undefined);
 		if (branch) opened.branch = Object.assign(branch, { plan });
 		// Others may have sent something since.
-		opened.remembered = editing.memory.recall(opened.conversation);
+		opened.remembered = await editing.memory.fetch(opened.conversation, opened.wait);
 	}
 	// A fault leaves the answer of our server, and the request still has its states.
 	const asked = await answerAsked(opened, request, editing).catch(onError);
@@ -128,7 +135,7 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 		onError(error);
 	}
 	await cutElsewhere(opened, request, editing).catch(onError);
-	const composed = compose(opened, request, { ...editing, onError });
+	const composed = await compose(opened, request, { ...editing, onError });
 	// From the next request on, also if that comes before the plan that is made beside this one.
 	if (asked && composed.branch) composed.branch.asked = asked;
 	if (composed.branch) composed.branch.sentLines = opened.sentLines;
@@ -145,7 +152,13 @@ export async function prepareBatch<Written>(
 	editing: Editing,
 ): Promise<(Written | undefined)[]> {
 	const { memory } = editing;
-	const memoryOnce = { ...memory, statesAnywhere: once(() => memory.statesAnywhere()) };
+	let isRead = false;
+	const findElsewhere: typeof memory.findElsewhere = async (...given) => {
+		if (isRead && memory.readsAllElsewhere) return;
+		isRead = true;
+		await memory.findElsewhere(...given);
+	};
+	const memoryOnce = { ...memory, findElsewhere };
 	const written: (Written | undefined)[] = [];
 	for (const request of requests) {
 		await othersGoOn();
@@ -278,7 +291,7 @@ async function answerAsked<Written>(
 	);
 	if (planned) opened.answers = planned.answers;
 	// Others may have sent something since.
-	opened.remembered = editing.memory.recall(opened.conversation);
+	opened.remembered = await editing.memory.fetch(opened.conversation, opened.wait);
 	return planned?.decisions;
 }
 

@@ -82,7 +82,8 @@ function count(seen: Map<string, number>, key: string): number {
 	return number;
 }
 
-function isDistinct({ callId }: ToolResult): boolean {
+/** Whether the id of its call names it in every conversation. */
+export function isDistinct({ callId }: ToolResult): boolean {
 	return callId !== undefined && distinctId.test(callId);
 }
 

@@ -40,7 +40,7 @@ export async function cutElsewhere<Written>(
 	};
 	const ended = await Promise.allSettled(cuts.map(cutOne));
 	// Others may have sent something since.
-	if (opened.conversation !== undefined) opened.remembered = memory.recall(opened.conversation);
+	if (opened.conversation !== undefined) opened.remembered = await memory.fetch(opened.conversation, opened.wait);
 	const failed = ended.find((one) => one.status === "rejected");
 	if (failed) throw failed.reason;
 }

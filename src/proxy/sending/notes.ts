@@ -7,6 +7,8 @@ import { decodedChars, decodeValues, encodeValues, type ResultState } from "./st
 export interface Note {
 	/** The number of the request. */
 	readonly number: number;
+	/** The place in the journal up to which its writer had read. Absent: the note holds whatever came before it. */
+	readonly seen?: number | undefined;
 	readonly model?: string | undefined;
 	readonly messages?: number | undefined;
 	readonly isCold?: boolean | undefined;
@@ -30,15 +32,20 @@ export interface StateChange {
 	readonly state: ResultState | undefined;
 }
 
-/** The line of a note in the file of its conversation. States that hold text that may not be stored are left out. */
-export function lineOf(note: Note, isStorable: (text: string) => boolean): string {
+/** Of the lines that this version writes. A reader ignores what it does not know in those of any version. */
+const version = 1;
+
+/** The line of a note in the journal of its conversation. States that hold text that may not be stored are left out. */
+export function lineOf(note: Note, { isStorable }: { readonly isStorable: (text: string) => boolean }): string {
 	const { number, model, messages, isCold, states = [], produced, leftOut, putBack, ending } = note;
 	const encoded = states.flatMap(({ key, result, state }) => {
 		const written = state ? encodeState(state, result) : null;
 		return isStorable(JSON.stringify(written)) ? [[key, written]] : [];
 	});
 	return JSON.stringify({
+		version,
 		number,
+		seen: note.seen,
 		model,
 		messages,
 		cold: isCold || undefined,
@@ -70,6 +77,7 @@ export function readLine(line: string) {
 	const { number, messages, cold, states, produced, left_out, put_back, ending, frozen_until } = read;
 	const note: Omit<Note, "states"> = {
 		number: numberOf(number) ?? 0,
+		seen: numberOf(read.seen),
 		model: stringAt(read, "model"),
 		messages: numberOf(messages),
 		isCold: cold === true,

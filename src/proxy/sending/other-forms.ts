@@ -33,7 +33,7 @@ export function otherForms<Written>(
 	},
 ): Variants<Written> {
 	const { opened, request, memory, reasoning, write } = about;
-	const { conversation, remembered, paired, keys } = opened;
+	const { remembered, paired, keys } = opened;
 	const { known, fresh, began } = about.decided;
 	const { number, leftOut: out } = composed;
 	const { body, decides } = request;
@@ -49,7 +49,7 @@ export function otherForms<Written>(
 		written,
 		leftOut: left,
 		asksToDrop: composed.asksToDrop || note.dropsBlocks === true,
-		accepted: () => noteQuietly(memory, conversation, { number, ...note }),
+		accepted: () => noteQuietly(memory, opened, { number, ...note }),
 	});
 	// A request that only counts tokens leaves nothing out of those after it.
 	const noteLeftOut = (left: readonly Block[]): Omit<Note, "number"> => ({
@@ -121,9 +121,13 @@ export function otherForms<Written>(
 	};
 }
 
-function noteQuietly(memory: Memory, conversation: string, note: Note): void {
+async function noteQuietly(
+	memory: Memory,
+	{ conversation, wait }: Pick<OpenedConversation, "conversation" | "wait">,
+	note: Note,
+): Promise<void> {
 	try {
-		memory.note(conversation, note);
+		await memory.note(conversation, note, wait);
 	} catch {
 		memory.noteLater(conversation, note);
 	}

@@ -1,5 +1,5 @@
 import type { Note } from "./notes.ts";
-import type { ResultState } from "./states.ts";
+import { isGone, type ResultState } from "./states.ts";
 
 /** The memory of a conversation: how each result was last sent, and the messages that its reasoning is bound to. */
 export interface Remembered {
@@ -35,6 +35,8 @@ export interface Remembered {
 	readonly lastCall: number | undefined;
 	/** Notes of this process that could not be written. */
 	readonly unwritten: readonly Note[];
+	/** Whether nothing is known of it, since the journal could not be read: it may have states. */
+	readonly isUnread: boolean;
 }
 
 /** The same with what a process keeps for itself. */
@@ -55,11 +57,16 @@ export interface Entry extends Remembered {
 	dropsBlocks: boolean;
 	refusesClearing: boolean;
 	lastCall: number | undefined;
-	/** Bytes of its file that were read. */
+	/** By the key of a result, the place in the journal at which its state was last changed. */
+	readonly changedAt: Map<string, number>;
+	/** The place in the journal up to which it was read. */
 	read: number;
+	/** Characters of its notes. */
+	noted: number;
+	isUnread: boolean;
 	/** Characters of its states. */
 	chars: number;
-	/** Whether it has notes that its file has not. */
+	/** Whether it has notes that the journal has not. */
 	isAlone: boolean;
 	unwritten: Note[];
 }
@@ -82,9 +89,57 @@ export function newEntry(): Entry {
 		dropsBlocks: false,
 		refusesClearing: false,
 		lastCall: undefined,
+		changedAt: new Map(),
 		read: 0,
+		noted: 0,
+		isUnread: false,
 		chars: 0,
 		isAlone: false,
 		unwritten: [],
 	};
+}
+
+/**
+ * Takes a note. A state whose result another line has changed behind the place that the writer had seen does not hold: the first
+ * writer wins. Returns whether all of them hold.
+ */
+export function takeNote(
+	entry: Entry,
+	note: Omit<Note, "states"> & { readonly place?: number | undefined },
+	states: Iterable<readonly [string, ResultState | undefined]>,
+): boolean {
+	const { place, seen = Number.POSITIVE_INFINITY } = note;
+	let holds = true;
+	for (const [key, state] of states) {
+		if ((entry.changedAt.get(key) ?? 0) > seen) {
+			holds = false;
+			continue;
+		}
+		if (place !== undefined) entry.changedAt.set(key, place);
+		if (!state) {
+			entry.states.delete(key);
+			continue;
+		}
+		entry.states.set(key, state);
+		if (isGone(state) && state.changed > entry.lastMasking) {
+			entry.maskings += 1;
+			entry.lastMasking = state.changed;
+		}
+	}
+	entry.requests = Math.max(entry.requests, note.number);
+	if (note.model !== undefined) entry.models.set(note.number, note.model);
+	if (note.messages !== undefined) {
+		entry.messages = note.messages;
+		if (note.isCold) entry.coldAt.add(note.messages);
+	}
+	for (const [key, number] of note.produced ?? []) if (!entry.produced.has(key)) entry.produced.set(key, number);
+	for (const key of note.leftOut ?? []) if (!entry.leftOut.has(key)) entry.leftOut.set(key, note.number);
+	for (const key of note.putBack ?? []) entry.leftOut.delete(key);
+	if (note.ending !== undefined) entry.endings.set(note.ending, note.number);
+	entry.frozenUntil = Math.max(entry.frozenUntil, note.frozenUntil ?? 0);
+	if (note.frozenUntil !== undefined) entry.refusedAt = note.number;
+	entry.isEnforced ||= note.isEnforced === true;
+	entry.dropsBlocks ||= note.dropsBlocks === true;
+	entry.refusesClearing ||= note.refusesClearing === true;
+	return holds;
 }

@@ -62,12 +62,12 @@ export interface HostRequest<Written> {
 
 export type WrittenEdit = PlacedValue | ReturnType<typeof removals>[number];
 
-export type Opened = ReturnType<typeof openRequest>;
+export type Opened = Awaited<ReturnType<typeof openRequest>>;
 
 export type OpenedConversation = Extract<Opened, { readonly conversation: string }>;
 
 /** Reads a request and finds the memory of its conversation. Takes no longer than reading and writing its JSON. */
-export function openRequest(
+export async function openRequest(
 	request: Pick<HostRequest<unknown>, "body" | "owner" | "formats" | "isNamed" | "terms" | "decides">,
 	{ policy, memory, histories, now, holdout }: Shared,
 ) {
@@ -83,16 +83,21 @@ export function openRequest(
 	const repeats = undefined as ReadonlyMap<number, LeftOut> | undefined;
 	if (conversation === undefined)
 		return { source, transcript, conversation, at, paired: pairResults(transcript), sent: 0, cutsElsewhere, repeats };
+	const wait = memory.patience();
+	const remembered = await memory.fetch(conversation, wait);
 	const branch = histories.continuedBy(conversation, transcript);
-	const remembered = memory.recall(conversation);
 	const { lastCall } = remembered;
 	const { lifetime } = terms;
 	const idle = lastCall === undefined ? undefined : at - lastCall;
+	const keys = resultKeys(transcript, conversation, branch?.last.kind === "history" ? branch.last : undefined);
+	if (remembered.messages === 0 && !remembered.isUnread) await memory.findElsewhere(keys, wait);
 	return {
 		source,
 		transcript,
 		conversation,
 		at,
+		/** What is left of the time that this request waits for a journal. */
+		wait,
 		/** Milliseconds since the request before, if it is known. */
 		idle,
 		remembered,
@@ -106,7 +111,7 @@ export function openRequest(
 		/** Results of earlier requests that this one continues. */
 		sent: branch ? resultsOf(branch) : 0,
 		paired: pairResults(transcript),
-		keys: resultKeys(transcript, conversation, branch?.last.kind === "history" ? branch.last : undefined),
+		keys,
 		isCold: decides && idle !== undefined && lifetime > 0 && idle > lifetime,
 		/** Whether another process has sent its history, and the cache may still have it. */
 		isResumed: branch === undefined && idle !== undefined && idle <= lifetime,

@@ -36,7 +36,7 @@ export async function sendAgain<Written>(
 		const outcome = await ask(form);
 		if (outcome === "no_answer") return outcome;
 		if (outcome === "accepted") {
-			form.accepted();
+			await form.accepted();
 			return form;
 		}
 		if (formOf !== dropping) refusedFor = outcome;

@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { PalimpsestError } from "../../errors.ts";
 import type { Retention, Sweep } from "./archive.ts";
 import {
 	type Driver,
@@ -11,6 +9,14 @@ import {
 	type Stored,
 	writeAbout,
 } from "./driver.ts";
+import {
+	type Command,
+	connectRedis,
+	type RedisAddress,
+	type RedisConnection,
+	type Reply,
+	textsOf,
+} from "./redis-connection.ts";
 import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import {
 	decideSweep,
@@ -21,10 +27,16 @@ import {
 	secondThoughtsMs,
 	sweepOf,
 } from "./retention.ts";
-import { redisLocation } from "./saved-address.ts";
 
 const pieceBytes = 1 << 20;
 const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
+
+/** Milliseconds after which a key expires that nobody uses: twice the retention's age, so that a sweep comes first. */
+export function expiryOf({ maxAgeMs }: Pick<Retention, "maxAgeMs">): string {
+	const lifetime = 2 * Math.max(maxAgeMs, safeForMs) + secondThoughtsMs;
+	return String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
+}
+
 const intentForMs = String(30 * secondThoughtsMs);
 const page = 1000;
 
@@ -35,8 +47,7 @@ export async function createRedisDriver(
 	const { namespace, retention, now } = options;
 	const connection = await connectRedis(options);
 	const keys = keysOf(namespace);
-	const lifetime = 2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs;
-	const expiry = String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
+	const expiry = expiryOf(retention);
 	const sent = new Set<string>();
 
 	const renew = (...names: string[]) => names.map((name): Command => ["PEXPIRE", name, expiry]);
@@ -180,10 +191,6 @@ function keysOf(namespace: string) {
 
 type Keys = ReturnType<typeof keysOf>;
 
-function textsOf(reply: Reply | undefined): string[] {
-	return Array.isArray(reply) ? reply.map(String) : [];
-}
-
 async function* piecesOf(connection: RedisConnection, key: string): AsyncGenerator<Buffer> {
 	for (let start = 0; ; start += pieceBytes) {
 		const [piece] = await connection.send([["GETRANGE", key, String(start), String(start + pieceBytes - 1)]]);
@@ -312,88 +319,4 @@ async function tidy(connection: RedisConnection, keys: Keys, sets: readonly stri
 		const gone = some.filter((_, at) => there[at] === 0);
 		await connection.send(gone.map(({ set, hash }) => ["EVAL", forgetIfGone, "2", set, keys.text(hash), hash]));
 	}
-}
-
-type Command = readonly (string | Buffer)[];
-type Reply = number | Buffer | null | readonly Reply[];
-
-type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
-
-interface RedisAddress {
-	readonly url: string;
-	/** Time without an answer after which the connection counts as lost. */
-	readonly timeoutMs?: number | undefined;
-	readonly load?: (() => Promise<typeof import("@redis/client")>) | undefined;
-}
-
-/** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
-export async function connectRedis(address: RedisAddress) {
-	const { url, timeoutMs = 10_000, load = () => import("@redis/client") } = address;
-	const location = redisLocation(url);
-	const redis = await load().catch((cause) => {
-		const message = "An archive in Redis needs the package @redis/client. Install it: npm install @redis/client";
-		throw new PalimpsestError("archive_unavailable", message, { cause });
-	});
-
-	const begin = () => {
-		const made = redis.createClient({
-			url,
-			RESP: 2,
-			disableOfflineQueue: true,
-			socket: { socketTimeout: timeoutMs, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
-			// Without these, an unused connection would count as lost.
-			pingInterval: timeoutMs / 2,
-			commandOptions: { typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
-		});
-		// Without a listener, a lost connection would end the process. The calls report the reason.
-		made.on("error", () => {});
-		made.on("end", () => made.emit("error", new Error("closed")));
-		// Each call that waits for the connection adds a listener.
-		made.setMaxListeners(0);
-		made.connect().catch(() => {});
-		return made;
-	};
-	let client: ReturnType<typeof begin> | undefined;
-
-	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
-		client ??= begin();
-		const current = client;
-		if (!current.isReady) await once(current, "ready");
-		// Commands of one turn are sent together.
-		return Promise.all(commands.map((command) => current.sendCommand<Reply>([...command])));
-	};
-
-	return {
-		location,
-		/** One round trip, replies in order. After an error, some of the commands may have been carried out. */
-		send: (commands: readonly Command[]) =>
-			answersTo(commands).catch((error) => {
-				throw refused(location, error);
-			}),
-		async close() {
-			const open = client;
-			client = undefined;
-			if (open?.isOpen) open.destroy();
-		},
-	};
-}
-
-const refusals: Readonly<Record<string, string>> = {
-	OOM: "Redis has no memory left. Raise its maxmemory, or shorten the retention",
-	NOAUTH: "Redis asks for a password. Put it into the address",
-	WRONGPASS: "Redis does not know this user or password",
-	NOPERM: "the Redis user may not use these keys or commands",
-	READONLY: "this Redis is a replica that takes no writes. Name the primary",
-	MISCONF: "Redis cannot save to its disk and takes no writes",
-	LOADING: "Redis is loading its data. Try again in a moment",
-};
-
-/** An error of Redis may quote the sent text, so this shows only its first word, a code. */
-function refused(location: string, cause: unknown): PalimpsestError {
-	const { message = "", code } = cause as NodeJS.ErrnoException;
-	const word = /^[A-Z]{2,}\b/.exec(message)?.[0];
-	const reason =
-		refusals[word ?? ""] ??
-		`it is not there or does not answer (${code ?? word ?? "connection lost"}). Start it, or name another archive`;
-	return new PalimpsestError("archive_unavailable", `The archive in ${location} cannot be used: ${reason}.`, { cause });
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { connectRedis } from "../archive/redis.ts";
+import { connectRedis } from "../archive/redis-connection.ts";
 import { dayFileName } from "./day-file.ts";
 import { type FigureLine, readLine } from "./line.ts";
 

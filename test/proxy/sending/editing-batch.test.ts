@@ -11,9 +11,8 @@ it("reads the notes of other processes once for a batch, and lets others go on b
 	const onFault = () => {};
 	const editing = await openEditing({ policy, archive: await memoryArchive(), holdout: 0, now: () => 0, onFault });
 	let reads = 0;
-	const statesAnywhere = () => {
+	const findElsewhere = async () => {
 		reads += 1;
-		return () => undefined;
 	};
 	const requests = Array.from({ length: 50 }, (_, index): HostRequest<readonly WrittenEdit[]> => {
 		const body = JSON.parse(String(requestOf("anthropic", turnsOf(1), `Task ${index}.`).body));
@@ -28,7 +27,7 @@ it("reads the notes of other processes once for a batch, and lets others go on b
 		if (!isOver) setImmediate(others);
 	};
 	setImmediate(others);
-	const written = await prepareBatch(requests, { ...editing, memory: { ...editing.memory, statesAnywhere } });
+	const written = await prepareBatch(requests, { ...editing, memory: { ...editing.memory, findElsewhere } });
 	isOver = true;
 	expect([written.length, reads]).toEqual([50, 1]);
 	expect(turns).toBeGreaterThanOrEqual(49);

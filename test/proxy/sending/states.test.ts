@@ -279,11 +279,9 @@ describe("what was decided once", () => {
 				const request = editedRequest(compacted, summary);
 				const { composed: known } = await prepare({ ...request, decides: false }, one);
 				expect(known?.states.filter((state) => state?.kind === "masked").length).toBeGreaterThan(2);
-				if (what.includes("counts")) known?.variants.withoutReasoning()?.accepted();
+				if (what.includes("counts")) await known?.variants.withoutReasoning()?.accepted();
 				else {
-					const note = () => {
-						throw new Error("The disk is full.");
-					};
+					const note = () => Promise.reject(new Error("The disk is full."));
 					await prepare(request, { ...other, memory: { ...other.memory, note } });
 				}
 				const { composed } = await prepare({ ...request, decides: false }, one);

@@ -1,0 +1,217 @@
+import { readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import type { Policy } from "../../engine/policy/schema.ts";
+import { PalimpsestError } from "../../errors.ts";
+import { type ArchiveLocation, archivePlace } from "../../storage/archive/open.ts";
+import { expiryOf } from "../../storage/archive/redis.ts";
+import { type Command, connectRedis, type Reply, textsOf } from "../../storage/archive/redis-connection.ts";
+import type { Journal, Tail, Wait } from "./journal.ts";
+import { memoryFolderFor } from "./memory.ts";
+
+/** The longest that the start of a proxy waits for the connection. */
+const connectingMs = 1_000;
+/** Characters of notes that are held to write them again where Redis has lost them. */
+const mostHeldChars = 24_000_000;
+/** Redis carries out a note in this share of the time that is left, or never: its answer then comes in the rest. */
+const shareToCarryOut = 0.8;
+
+const day = 24 * 3_600_000;
+
+/** Where an archive in Redis has the states of a fleet of proxies. `undefined` for other archives. */
+export async function journalFor(location: ArchiveLocation, { archive }: Policy): Promise<Journal | undefined> {
+	const { where: url, namespace } = location;
+	if (archivePlace(url) !== "redis") return undefined;
+	const maxAgeMs = archive.max_age_days * day;
+	return openRedisJournal({ url, namespace, maxAgeMs, folder: memoryFolderFor(location) });
+}
+
+/**
+ * A list of lines for each conversation in Redis, so that any process sends the same. A place is a number of lines. Keys expire
+ * as the archive's do. While Redis is away, no request waits for it but the one that notices. What Redis has lost is written
+ * again by a process that knows it.
+ *
+ * - `notes:{conversation}`: the list;
+ * - `called:{conversation}`: the time of its last request, in ms;
+ * - `decided:{result}`: the conversation that has decided on a result last.
+ */
+export async function openRedisJournal(what: {
+	readonly url: string;
+	readonly namespace: string;
+	readonly maxAgeMs: number;
+	/** Where earlier versions kept the notes. */
+	readonly folder?: string | undefined;
+}): Promise<Journal> {
+	const { folder } = what;
+	const connection = await connectRedis(what);
+	const expiry = expiryOf(what);
+	// The braces keep the keys on one node of a Redis Cluster.
+	const prefix = `palimpsest:states:{${what.namespace}}:`;
+	const keyOf = (conversation: string) => `${prefix}notes:${conversation}`;
+	const calledKey = (conversation: string) => `${prefix}called:${conversation}`;
+	const held = createHeldLines();
+	let isAway = false;
+	/** What the clock of Redis is ahead of ours, or less. */
+	let ahead: number | undefined;
+
+	/** One round trip. Throws if that takes longer than the request waits. */
+	const ask = async (commands: readonly Command[], wait: Wait): Promise<readonly Reply[]> => {
+		if (isAway || wait.leftMs <= 0 || !connection.isReady()) throw notThere(connection.location);
+		const begun = performance.now();
+		const asked = connection.send(commands);
+		const replies = await inTimeOf(asked, wait.leftMs);
+		wait.leftMs -= performance.now() - begun;
+		if (replies) return replies;
+		isAway = true;
+		const back = () => {
+			isAway = false;
+		};
+		asked.then(back, back);
+		throw notThere(connection.location);
+	};
+	const lineAt = (after: number) => String(Math.max(0, after - 1));
+
+	/** Of lines that begin with the last known one. */
+	const tailOf = async (
+		conversation: string,
+		after: number,
+		read: Pick<Tail, "lastCall"> & { lines: string[] },
+		wait: Wait,
+	) => {
+		const { lastCall } = read;
+		const known = held.of(conversation);
+		const isKnown = after > 0 && known.length === after;
+		const lines = read.lines.slice(after > 0 ? 1 : 0);
+		const isLost = after > 0 && (read.lines.length === 0 || (isKnown && read.lines[0] !== known.at(-1)));
+		if (isLost) return { ...(await writeAgain(conversation, known, wait)), lastCall, isWhole: true };
+		if (after === 0 || isKnown) held.add(conversation, after, lines);
+		return { ...placed(lines, after), lastCall };
+	};
+
+	/** Puts back what Redis has lost, before what others have written since. */
+	const writeAgain = async (
+		conversation: string,
+		known: readonly string[],
+		wait: Wait,
+	): Promise<Omit<Tail, "lastCall">> => {
+		const [reply] = await ask([["LRANGE", keyOf(conversation), "0", "-1"]], wait);
+		const there = textsOf(reply);
+		const isThere = new Set(there);
+		if (known.every((line) => isThere.has(line))) {
+			held.add(conversation, 0, there);
+			return placed(there, 0);
+		}
+		const isKnown = new Set(known);
+		const all = [...known, ...there.filter((line) => !isKnown.has(line))];
+		const length = String(there.length);
+		const [written] = await ask([["EVAL", rewrite, "1", keyOf(conversation), length, expiry, ...all]], wait);
+		if (written !== 1) throw notThere(connection.location);
+		held.add(conversation, 0, all);
+		return placed(all, 0);
+	};
+
+	const readEarlier = async (conversation: string, wait: Wait): Promise<Tail | undefined> => {
+		const file = path.join(folder ?? "", `${conversation}.jsonl`);
+		const about = folder === undefined ? undefined : await stat(file).catch(() => undefined);
+		if (!about) return undefined;
+		const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
+		return { ...(await writeAgain(conversation, lines, wait)), lastCall: about.mtimeMs };
+	};
+
+	await connection.connect(connectingMs);
+	return {
+		async read(conversation, after, wait) {
+			const commands: Command[] = [
+				["LRANGE", keyOf(conversation), lineAt(after), "-1"],
+				["GET", calledKey(conversation)],
+				["TIME"],
+			];
+			const [list, called, time] = await ask(commands, wait);
+			ahead = aheadBy(time);
+			const lines = textsOf(list);
+			const earlier = after === 0 && lines.length === 0 ? await readEarlier(conversation, wait) : undefined;
+			const lastCall = called === null ? undefined : Number(called);
+			return earlier ?? (await tailOf(conversation, after, { lines, lastCall }, wait));
+		},
+		async append(conversation, { lines, after, results }, wait) {
+			ahead ??= aheadBy((await ask([["TIME"]], wait))[0]);
+			const keys = [keyOf(conversation), ...results.map((result) => `${prefix}decided:${result}`)];
+			const until = String(Math.floor(performance.now() + shareToCarryOut * wait.leftMs + ahead));
+			const given = [until, expiry, lineAt(after), conversation, ...lines];
+			const [reply] = await ask([["EVAL", append, String(keys.length), ...keys, ...given]], wait);
+			if (!Array.isArray(reply)) throw notThere(connection.location);
+			return tailOf(conversation, after, { lines: textsOf(reply), lastCall: undefined }, wait);
+		},
+		touch(conversation, at) {
+			if (isAway || !connection.isReady()) return;
+			const called: Command = ["SET", calledKey(conversation), String(at), "PX", expiry];
+			connection.send([called, ["PEXPIRE", keyOf(conversation), expiry]]).catch(() => {});
+		},
+		async find(results, wait) {
+			const [replies] = await ask([["MGET", ...results.map((result) => `${prefix}decided:${result}`)]], wait);
+			return [
+				...new Set((Array.isArray(replies) ? replies : []).flatMap((one) => (one === null ? [] : [String(one)]))),
+			];
+		},
+		close: connection.close,
+	};
+}
+
+/** A note that comes late is not carried out: its request was sent without it. */
+const append = `
+local time = redis.call('TIME')
+if time[1] * 1000 + time[2] / 1000 > tonumber(ARGV[1]) then return 0 end
+for at = 5, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[at]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+for at = 2, #KEYS do redis.call('SET', KEYS[at], ARGV[4], 'PX', ARGV[2]) end
+return redis.call('LRANGE', KEYS[1], ARGV[3], -1)`;
+
+const rewrite = `
+if redis.call('LLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
+redis.call('DEL', KEYS[1])
+for at = 3, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[at]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1`;
+
+/** Milliseconds, at the moment when the answer has come. */
+function aheadBy(time: Reply | undefined): number {
+	const [seconds = 0, micros = 0] = textsOf(time).map(Number);
+	return seconds * 1_000 + micros / 1_000 - performance.now();
+}
+
+function placed(lines: readonly string[], after: number): Omit<Tail, "lastCall"> {
+	return { lines: lines.map((text, index) => ({ text, place: after + index + 1 })), end: after + lines.length };
+}
+
+/** The lines that this process has read or written, of the conversations that were used last. */
+function createHeldLines() {
+	const held = new Map<string, { readonly lines: readonly string[]; readonly chars: number }>();
+	let chars = 0;
+	return {
+		of: (conversation: string): readonly string[] => held.get(conversation)?.lines ?? [],
+		add(conversation: string, after: number, lines: readonly string[]): void {
+			const before = held.get(conversation);
+			const all = [...(before?.lines.slice(0, after) ?? []), ...lines];
+			const length = all.reduce((sum, line) => sum + line.length, 0);
+			held.delete(conversation);
+			held.set(conversation, { lines: all, chars: length });
+			chars += length - (before?.chars ?? 0);
+			for (const [oldest, one] of held) {
+				if (chars <= mostHeldChars || oldest === conversation) break;
+				held.delete(oldest);
+				chars -= one.chars;
+			}
+		},
+	};
+}
+
+/** `undefined` if it takes longer. An answer that has come while this thread was busy counts. */
+function inTimeOf<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(() => setImmediate(() => resolve(undefined)), milliseconds);
+		work.then(resolve, reject).finally(() => clearTimeout(timer));
+	});
+}
+
+function notThere(location: string): PalimpsestError {
+	return new PalimpsestError("archive_unavailable", `The states in ${location} cannot be read or written now.`);
+}
