@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cacheTerms } from "../../src/proxy/billing/terms.ts";
 import { billUnedited, type RequestParts, type SizedPart, tokensOf } from "../../src/proxy/billing/unedited-bill.ts";
+import { numberOfCases } from "../support/case-divisor.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const messages = [{ content: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }] }];
@@ -83,8 +84,8 @@ describe("the unedited bill of random sessions", () => {
 				expect(ratio).toBeGreaterThan(0.9);
 				expect(ratio).toBeLessThan(1.1);
 			}),
-			{ numRuns: 500 },
+			{ numRuns: numberOfCases(500) },
 		);
-		expect(sessions).toBeGreaterThanOrEqual(500);
+		expect(sessions).toBeGreaterThanOrEqual(numberOfCases(500));
 	});
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { applyEdits, invertEdits } from "../../../src/formats/json-text/edit.ts";
 import { readTextDocument } from "../../../src/formats/json-text/read.ts";
+import { leastOfCases, numberOfCases } from "../../support/case-divisor.ts";
 import { applyToValue, plainValue } from "./apply-values.ts";
 import { type ChosenEdit, choices, chooseEdits, expectedText } from "./chosen-edits.ts";
 import { spelledDocument } from "./spelled-json.ts";
@@ -48,14 +49,14 @@ describe("edits of a JSON text", () => {
 				const expected = applyToValue(before, edits);
 				expect(JSON.stringify(after)).toBe(JSON.stringify(expected));
 			}),
-			{ numRuns: 6_000 },
+			{ numRuns: numberOfCases(6_000) },
 		);
 	});
 
 	afterAll(() => {
 		process.stderr.write(`Lossless edits: ${JSON.stringify(seen)}\n`);
-		for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(100);
-		expect(seen.edits).toBeGreaterThan(4_000);
+		for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(leastOfCases(100));
+		expect(seen.edits).toBeGreaterThan(leastOfCases(4_000));
 	});
 });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { locateMessages } from "../../../src/formats/detect.ts";
 import { maskConversation } from "../../../src/operations/mask.ts";
+import { isWhole } from "../../support/breadth.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { toolTurn, user } from "../../support/script.ts";
 import { type FormatRow, masking, toolsOf } from "../format-row.ts";
@@ -39,8 +40,8 @@ export function describeHostile(row: FormatRow): void {
 				const counted = read(messages).messages.flatMap((message) => message.counted);
 				expect(counted.filter((text) => typeof text !== "string")).toEqual([]);
 			});
-			fc.assert(property, { numRuns: 500, seed: 3 });
-			expect(accepted).toBeGreaterThan(50);
+			fc.assert(property, { numRuns: isWhole ? 500 : 170, seed: 3 });
+			expect(accepted).toBeGreaterThan(15);
 		});
 
 		it("accepts JSON of any depth, and keys of prototypes", async () => {
