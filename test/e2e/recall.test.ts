@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { count } from "../../src/library.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { pngOf } from "../support/media-samples.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
@@ -40,17 +39,6 @@ describe("recall_original", () => {
 			const byCall = await session.call("recall_original", { tool_call_id: `call_${turn}` });
 			expect(structured(byCall)).toEqual(answer);
 		}
-	});
-
-	it("accepts a ref in the forms a model may copy", async () => {
-		const session = await recallSession({ parameters: ["--set", "locale=en"] });
-		const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
-		const [ref = ""] = refsIn(masked.messages);
-		for (const copied of [`ref=${ref}`, `réf=${ref})]`, `original://${ref}`, ` ${ref.toUpperCase()} `, `"${ref}"`]) {
-			expect(structured<RecalledAnswer>(await session.call("recall_original", { ref: copied })).ref).toBe(ref);
-		}
-		const shortened = await session.call("recall_original", { ref: ref.slice(0, -3) });
-		expect(textOf(shortened)).toMatch(new RegExp(`^\\[original_not_found\\] .*Nearest to it: ${ref}\\.$`));
 	});
 
 	it("stays within its tokens, and `next` leads through the rest", async () => {
@@ -95,26 +83,6 @@ describe("recall_original", () => {
 		expect(textOf(result).slice(textOf(result).indexOf("\n") + 1)).toBe(text);
 	});
 
-	it("lists several originals of one call instead of guessing", async () => {
-		const session = await recallSession();
-		for (const name of ["first", "second"]) {
-			const one = openaiMessages(user("go"), toolTurn("call_0", outputOf(name)), ...tail());
-			await session.call("mask_conversation", { messages: one });
-		}
-		const result = await session.call("recall_original", { tool_call_id: "call_0" });
-		const { originals } = structured<{ originals: { ref: string; tool_name: string; chars: number }[] }>(result);
-		expect(originals).toMatchObject([
-			{ tool_name: "read_file", chars: outputOf("first").length, archived_at: expect.stringMatching(/Z$/) },
-			{ tool_name: "read_file", chars: outputOf("second").length },
-		]);
-		for (const { ref } of originals) expect(textOf(result)).toContain(ref);
-		const texts = await Promise.all(originals.map(({ ref }) => session.call("recall_original", { ref })));
-		expect(texts.map((one) => structured<RecalledAnswer>(one).text).sort()).toEqual([
-			outputOf("first"),
-			outputOf("second"),
-		]);
-	});
-
 	it("reads dropped messages as JSON, and the complete original of a truncated text", async () => {
 		const session = await recallSession();
 		const window = { context_window: 3_000, reserve_tokens: 500 };
@@ -135,20 +103,6 @@ describe("recall_original", () => {
 		expect(whole).toMatchObject({ kind: "text", text: outputOf("whole", 200) });
 	});
 
-	it("returns a masked image as an image", async () => {
-		const data = pngOf(64, 48, 500);
-		const url = `data:image/png;base64,${data}`;
-		const session = await recallSession({ parameters: ["--set", "media=mask"] });
-		const content = [{ type: "image_url", image_url: { url } }];
-		const one = openaiMessages(user("go"), toolTurn("call_0", content), ...tail());
-		const [ref = ""] = refsIn(structured<Masked>(await session.call("mask_conversation", { messages: one })).messages);
-		const result = await session.call("recall_original", { ref });
-		expect(result.content[1]).toEqual({ type: "image", data, mimeType: "image/png" });
-		expect(structured(result)).toMatchObject({ kind: "media", image: { media_type: "image/png", bytes: 529 } });
-		const part = structured<RecalledAnswer>(await session.call("recall_original", { ref, chars: "0-20" }));
-		expect(part.text).toBe(JSON.stringify(content[0]).slice(0, 20));
-	});
-
 	it("works after a restart, since the server stores originals before it answers", async () => {
 		const first = await recallSession();
 		const masked = structured<Masked>(await first.call("mask_conversation", { messages }));
@@ -156,15 +110,6 @@ describe("recall_original", () => {
 		const second = await recallSession({ archive: first.archive });
 		for (const [turn, ref] of refsIn(masked.messages).entries()) {
 			expect(structured<RecalledAnswer>(await second.call("recall_original", { ref })).text).toBe(originalOf(turn));
-		}
-	});
-
-	it("requires a ref or a call, and refuses an invalid part", async () => {
-		const session = await recallSession();
-		expect(textOf(await session.call("recall_original", {}))).toMatch(/^\[invalid_argument\] Expected `ref`/);
-		for (const part of [{ lines: "9-3" }, { grep: "(" }, { head: 1, tail: 1 }, { max_tokens: 0 }, { context: 1 }]) {
-			const refused = await session.call("recall_original", { tool_call_id: "call_0", ...part });
-			expect(textOf(refused), JSON.stringify(part)).toMatch(/^\[invalid_argument\]/);
 		}
 	});
 });
