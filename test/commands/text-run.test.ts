@@ -31,7 +31,7 @@ describe("a command run through palimpsest", () => {
 	});
 
 	it("gets its arguments unchanged, without a shell, and our standard input", async () => {
-		const { text } = await runCli(
+		const { text } = await runHere(
 			["run", "--", process.execPath, "-p", "process.argv.slice(1).join('|')", "a b", "$HOME", "*"],
 			{
 				folder,
@@ -117,7 +117,7 @@ describe("a command run through palimpsest", () => {
 		await writeFile(join(bin, "palimpsest"), "");
 		const environment = { PATH: `${bin}:${process.env.PATH}`, PALIMPSEST_ARCHIVE: join(folder, "archive") };
 		const program = node("console.log('line\\n'.repeat(900))");
-		const { text } = await runCli(["run", "--max-chars", "1000", ...program], { folder, environment });
+		const { text } = await runHere(["run", "--max-chars", "1000", ...program], { folder, environment });
 		expect(text).toMatch(/: palimpsest recall \w+\]/);
 	});
 

@@ -6,7 +6,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
-import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { httpServer } from "./http-server.ts";
 import { refsIn, structured, textOf } from "./recall-session.ts";
@@ -31,21 +31,21 @@ describe("the server beyond this machine", () => {
 		["a variable that is empty", ["--http", "0.0.0.0:0"], { PALIMPSEST_AUTH_TOKENS: "" }],
 	])("does not start without authentication: %s", async (_what, parameters, environment) => {
 		const folder = await scratchFolder();
-		const { code, lines } = await runCli(["serve", ...parameters], { folder, environment });
+		const { code, lines } = await runHere(["serve", ...parameters], { folder, environment });
 		expect(code).toBe(1);
 		expect(lines.join("\n")).toMatch(/needs authentication: --auth-tokens FILE/);
 	});
 
 	it("does not start with a token that is too short, and does not quote it", async () => {
 		const environment = { PALIMPSEST_AUTH_TOKENS: "alice:sesame" };
-		const run = await runCli(["serve", "--http", "127.0.0.1:0"], { folder: await scratchFolder(), environment });
+		const run = await runHere(["serve", "--http", "127.0.0.1:0"], { folder: await scratchFolder(), environment });
 		expect(run.code).toBe(1);
 		expect(run.lines.join("\n")).toContain("Expected entry 1 of PALIMPSEST_AUTH_TOKENS to be a token of 32");
 		expect(run.lines.join("\n")).not.toMatch(/sesame|\.js:/);
 	});
 
 	it("does not start when the file of tokens has an empty name, for example from an unset variable", async () => {
-		const run = await runCli(["serve", "--http", "127.0.0.1:0", "--auth-tokens", ""], {
+		const run = await runHere(["serve", "--http", "127.0.0.1:0", "--auth-tokens", ""], {
 			folder: await scratchFolder(),
 		});
 		expect(run.code).toBe(1);
@@ -53,7 +53,7 @@ describe("the server beyond this machine", () => {
 	});
 
 	it("rejects authentication options without HTTP", async () => {
-		const run = await runCli(["serve", "--auth-tokens", "tokens"], { folder: await scratchFolder() });
+		const run = await runHere(["serve", "--auth-tokens", "tokens"], { folder: await scratchFolder() });
 		expect(run.code).toBe(2);
 		expect(run.lines.join("\n")).toContain("expected --http");
 	});
@@ -78,7 +78,7 @@ it("principals of a file and of the environment each have a lasting archive", as
 	expect(structured(await recall(alice))).toMatchObject({ text: messages[3]?.content });
 	expect(textOf(await recall(bob))).toMatch(/^\[original_not_found\]/);
 	await expect(connect(url, "c3".repeat(16))).rejects.toThrow();
-	const command = await runCli(["recall", String(ref), "--archive", archive], { folder: archive });
+	const command = await runHere(["recall", String(ref), "--archive", archive], { folder: archive });
 	expect(command.code).toBe(1);
 
 	await writeFile(`${file}.new`, `carol:${"c3".repeat(16)}\n`, { mode: 0o644 });

@@ -7,13 +7,16 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Behaviour, complete, hang, startChatServer } from "../operations/summariser/chat-server.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { isWhole } from "../support/breadth.ts";
 import { newerClient } from "../support/client-2026.ts";
 import { patience } from "../support/patience.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { httpServer } from "./http-server.ts";
 
-const faces = ["Streamable HTTP", "HTTP+SSE", "stateless", "2026-07-28"] as const;
-type Face = (typeof faces)[number];
+type Face = "Streamable HTTP" | "HTTP+SSE" | "stateless" | "2026-07-28";
+const every: readonly Face[] = ["Streamable HTTP", "2026-07-28", "HTTP+SSE", "stateless"];
+/** `test/mcp/http/sessions.test.ts` closes servers over each transport in this process. */
+const faces = isWhole ? every : every.slice(0, 2);
 
 /** A server at a call that waits for a model, which answers as told. */
 async function serverAtWork(face: Face, behaviour: Behaviour, parameters: readonly string[] = []) {

@@ -9,6 +9,7 @@ import { hasRedis, startRedis } from "../storage/archive/start-redis.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";
+import { runHere } from "../support/run-here.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type HttpServer, httpServer } from "./http-server.ts";
 
@@ -76,7 +77,7 @@ describe("metrics", () => {
 	it("are off by default and without HTTP", async () => {
 		const { url } = await httpServer();
 		expect((await send(`${url}/metrics`)).status).toBe(404);
-		const run = await runCli(["serve", "--metrics"], { folder: await scratchFolder() });
+		const run = await runHere(["serve", "--metrics"], { folder: await scratchFolder() });
 		expect(run).toMatchObject({ code: 2 });
 		expect(run.lines.join("\n")).toContain("expected --http");
 	});
@@ -212,7 +213,7 @@ describe("the log", () => {
 		const folder = await scratchFolder();
 		const run = await runCli(["serve", "--log", "off"], { folder, input: "not JSON\n" });
 		expect(run).toMatchObject({ code: 0, lines: [] });
-		expect((await runCli(["serve", "--log", "xml"], { folder })).code).toBe(2);
+		expect((await runHere(["serve", "--log", "xml"], { folder })).code).toBe(2);
 	});
 });
 
