@@ -12,7 +12,7 @@ import { statusOf } from "../played.ts";
 import { startProxyTo } from "../upstream.ts";
 
 const policy = policyOf({ preset: "balanced", mask: { by: "provider" } });
-const script = { toolTurns: 32, fileChars: 9_000 };
+const script = { toolTurns: 40, fileChars: 9_000 };
 
 async function play(how: { readonly isThroughProxy: boolean; readonly model: string }) {
 	const provider = await startStandInProvider({
@@ -34,7 +34,7 @@ async function play(how: { readonly isThroughProxy: boolean; readonly model: str
 const clearedUses = (provider: Awaited<ReturnType<typeof play>>["provider"]) =>
 	provider.requests.map(({ thinking }) => thinking?.applied[0]?.cleared_tool_uses ?? 0);
 
-describe("a session of 32 turns in which the provider clears", () => {
+describe("a session of 40 turns in which the provider clears", () => {
 	it.each(["claude-opus-5-5", "claude-sonnet-4-5"])(
 		"keeps all reasoning, ends right and costs less: %s",
 		async (model) => {
