@@ -174,7 +174,7 @@ describe.skipIf(process.platform === "win32")("palimpsest launch", () => {
 
 	it("says so where the program is not installed", async () => {
 		const environment = { ...(await install("other", "")), PATH: join(folder, "bin") };
-		const { code, lines } = await runCli(["launch", "opencode"], { folder, environment });
+		const { code, lines } = await runHere(["launch", "opencode"], { folder, environment });
 		expect(code).toBe(127);
 		expect(lines).toEqual(["palimpsest: cannot run opencode (opencode): there is no such command"]);
 	});

@@ -55,6 +55,7 @@ describe("palimpsest proxy", () => {
 	it("prints the variables of a shell, and none for a proxy that does not run", async () => {
 		const folder = await scratchFolder();
 		const { port, child, url } = await startCommand(folder);
+		expect((await send(url, { path: "/palimpsest/healthz" })).headers["keep-alive"]).toBe("timeout=125");
 		const { code, text } = await runHere(["proxy", "env", "--port", port, "--shell", "sh"], { folder });
 		expect([code, text.split("\n")]).toEqual([
 			0,
@@ -79,12 +80,8 @@ describe("palimpsest proxy", () => {
 	});
 
 	it("keeps idle connections open with --keep-warm, since they show that a program still runs", async () => {
-		const restsFor = async (...options: readonly string[]) => {
-			const { url } = await startCommand(await scratchFolder(), ...options);
-			return (await send(url, { path: "/palimpsest/healthz" })).headers["keep-alive"];
-		};
-		expect(await restsFor()).toBe("timeout=125");
-		expect(await restsFor("--keep-warm")).toBe("timeout=10800");
+		const { url } = await startCommand(await scratchFolder(), "--keep-warm");
+		expect((await send(url, { path: "/palimpsest/healthz" })).headers["keep-alive"]).toBe("timeout=10800");
 	});
 
 	it("masks by the preset balanced, and the command in the placeholder reads the originals", async () => {
@@ -279,13 +276,11 @@ describe("palimpsest proxy", () => {
 		const key = "k".repeat(32);
 		await writeFile(`${folder}/key`, `${key}\n`);
 		const asked = { path: "/palimpsest/status", headers: { Authorization: `Bearer ${key}` } };
-		for (const form of ["text", "json"]) {
-			const proxy = await startCommand(folder, "--log", form, "--key-file", `${folder}/key`);
-			expect((await send(proxy.url, asked)).status).toBe(200);
-			proxy.child.kill("SIGTERM");
-			await once(proxy.child, "exit");
-			expect(proxy.stderr()).not.toContain(key);
-		}
+		const proxy = await startCommand(folder, "--log", "json", "--key-file", `${folder}/key`);
+		expect((await send(proxy.url, asked)).status).toBe(200);
+		proxy.child.kill("SIGTERM");
+		await once(proxy.child, "exit");
+		expect(proxy.stderr()).not.toContain(key);
 		await writeFile(`${folder}/key`, "short");
 		const { code, lines } = await runHere(["proxy", "--port", "0", "--key-file", `${folder}/key`], { folder });
 		expect([code, lines.join()]).toEqual([1, expect.stringContaining("Expected --key-file")]);

@@ -8,7 +8,6 @@ import type { CallPool, createPool as CreatePool } from "../../src/mcp/pool/pool
 import type { createArchiveSource as CreateArchiveSource } from "../../src/storage/archive/open.ts";
 import { type Connected, connect, type Face } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { atEnd } from "../support/at-end.ts";
 import { bundleModules } from "../support/bundle-modules.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -26,7 +25,7 @@ export interface PoolServer extends HttpService {
 	connect(face?: Face): Promise<Connected>;
 }
 
-/** Worker threads run JavaScript, so the server is bundled first, once for each test file. */
+/** Worker threads run JavaScript, so the server is bundled first, once for each process of tests. */
 let bundled: Promise<readonly [BundledHttp, BundledPool, BundledArchive]> | undefined;
 interface BundledHttp {
 	readonly serveHttp: typeof ServeHttp;
@@ -39,12 +38,8 @@ interface BundledArchive {
 }
 
 async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, BundledArchive]> {
-	const [http = "", pool = "", archive = ""] = await bundleModules(
-		"mcp/http/server.ts",
-		"mcp/pool/pool.ts",
-		"storage/archive/open.ts",
-		"mcp/pool/thread.ts",
-	);
+	const sources = ["mcp/http/server.ts", "mcp/pool/pool.ts", "storage/archive/open.ts", "mcp/pool/thread.ts"];
+	const [http = "", pool = "", archive = ""] = await bundleModules(sources, "process");
 	return [await import(http), await import(pool), await import(archive)];
 }
 
@@ -53,13 +48,7 @@ export async function poolServer(
 	size: Parameters<typeof CreatePool>[0],
 	options: Partial<HttpOptions> & { readonly where?: string } = {},
 ): Promise<PoolServer> {
-	if (bundled === undefined) {
-		bundled = bundleServer();
-		// The bundle goes with the folders of the file.
-		atEnd("file", () => {
-			bundled = undefined;
-		});
-	}
+	bundled ??= bundleServer();
 	const [{ serveHttp }, { createPool }, { createArchiveSource }] = await bundled;
 	const pool = createPool(size);
 	const ends: CallEnd[] = [];

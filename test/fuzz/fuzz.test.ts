@@ -6,7 +6,7 @@ import { targets } from "./targets.ts";
 
 // `npm run fuzz` draws a new one each time.
 const seed = 20_261_122;
-const cases = 60;
+const cases = 30;
 
 describe.each(targets)("random cases of $name", (target) => {
 	it(`keep every promise, ${cases} of them, and some are done and some are refused`, async () => {

@@ -4,7 +4,7 @@ import { hasRedis } from "../storage/archive/start-redis.ts";
 import { packageFolder } from "../support/built-cli.ts";
 
 /** With fewer, it may be that every writer dies before it has promised anything. */
-const count = 16;
+const count = 10;
 
 it("writers killed at random moments lose nothing that they have promised", () => {
 	const places = hasRedis ? [] : ["--place", "files", "--place", "memory", "--place", "figures"];

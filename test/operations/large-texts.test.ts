@@ -13,7 +13,7 @@ const text = Array.from({ length: 12_000 }, (_, row) => `row ${row}: \u001b[32mv
 );
 
 async function openThreaded() {
-	const [url = ""] = await bundleModules("operations/large-texts.ts", "operations/large-text-thread.ts");
+	const [url = ""] = await bundleModules(["operations/large-texts.ts", "operations/large-text-thread.ts"]);
 	const { openLargeTexts }: { readonly openLargeTexts: typeof OpenLargeTexts } = await import(url);
 	const largeTexts = openLargeTexts();
 	onTestFinished(largeTexts.close);

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,13 +8,15 @@ import { scratchFolders } from "./scratch-folder.ts";
 
 /**
  * Bundles modules of `src` for a test that runs them as plain JavaScript: in a process of its own, or with worker
- * threads. They share what they have in common, as in `dist`. Answers with the URL of each.
+ * threads. They share what they have in common, as in `dist`. Answers with the URL of each. They are gone after the tests of
+ * the file, or when the process of the tests ends.
  */
-export async function bundleModules(...sources: readonly string[]): Promise<string[]> {
+export async function bundleModules(sources: readonly string[], lasts: "file" | "process" = "file"): Promise<string[]> {
 	// Within the checkout, so that its packages are found.
 	await mkdir(join(packageFolder, "build"), { recursive: true });
 	const folder = await mkdtemp(join(packageFolder, "build/test-"));
-	scratchFolders.push(folder);
+	if (lasts === "file") scratchFolders.push(folder);
+	else process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const names = sources.map((source) => basename(source, ".ts"));
 	await build({
 		input: Object.fromEntries(sources.map((source, index) => [names[index], resolve(packageFolder, "src", source)])),

@@ -41,7 +41,7 @@ it("leaves nothing when the process ends", async () => {
 	const script = `
 		const { createSpill } = await import(process.argv[1]);
 		process.stdout.write(await createSpill()("messages", "[]"));`;
-	const [built = ""] = await bundleModules("storage/files/access.ts");
+	const [built = ""] = await bundleModules(["storage/files/access.ts"]);
 	const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script, built]);
 	expect(stdout).toMatch(/messages\.json$/);
 	expect(existsSync(dirname(stdout))).toBe(false);
