@@ -96,7 +96,8 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 	try {
 		const outcome = await editConversation({ file, options, policy }, async (call) => {
 			const answer = await readSummary(options, policy);
-			const how = await compaction.open({ named: request ? "llm-summary" : strategy, answer });
+			const isProvider = (strategy ?? policy.compaction.strategy) === "provider";
+			const how = await compaction.open({ named: request && !isProvider ? "llm-summary" : strategy, answer });
 			const force = options.force === true || answer !== undefined;
 			const given = { model, contextWindow, reserveTokens, force, onProgress: sayProgress };
 			const compacted = await compactConversation({ ...call, ...how, ...given });
@@ -146,14 +147,16 @@ function commandCompaction({ policy, file }: Config) {
 				policyFile: () => file,
 				workingDirectory: process.cwd(),
 			});
-			const { endpoint, loadStrategy: load } = source;
+			const { endpoint: chat, provider, loadStrategy: load } = source;
 			const { answered_by: ways } = policy.compaction;
+			const { named } = given;
+			const endpoint = (named ?? policy.compaction.strategy) === "provider" ? provider : chat;
 			// A command has no client whose model could be asked, and its caller is asked only by --request.
 			const byDefault: SummarySource =
 				endpoint && ways.includes("openai-compatible")
 					? { kind: "summariser", summariser: endpoint }
 					: { kind: ways.includes("none") ? "none" : "caller" };
-			const { named, answer = byDefault } = given;
+			const { answer = byDefault } = given;
 			const log = logToStderr(() => policy.log_level);
 			return { answer, strategy: await strategyOfCall({ named, policy, answer, load, log }) };
 		},

@@ -40,6 +40,7 @@ export function addProxyCommand(program: Command): void {
 		.option("--shutdown-seconds <seconds>", "time to finish running answers after a signal (default 30)", seconds)
 		.option(...upstream)
 		.option(...keepWarm)
+		.option(...diagnose)
 		.option("--metrics", "serve Prometheus metrics at /palimpsest/metrics")
 		.option("--key-file <file>", "file with the key of its pages, to keep it over restarts (default: a new one)")
 		.option("--holdout <share>", "share of conversations that are never edited, for comparison", shareOfAll)
@@ -64,6 +65,11 @@ export function addProxyCommand(program: Command): void {
 const upstreams = "base URL of anthropic, openai, gemini (default: the provider's own), bedrock or vertex";
 const upstream = ["--upstream <api=url>", upstreams, repeatable] as const;
 
+const diagnose = [
+	"--diagnose",
+	"ask Anthropic's API why its cache broke, where the program does not ask itself",
+] as const;
+
 const keepWarm = [
 	"--keep-warm",
 	"in a pause, send the last request again for one token, up to twice, before the provider's cache expires",
@@ -76,6 +82,7 @@ export function addLaunchCommand(program: Command): void {
 		.usage("[options] <program> [parameters...]")
 		.passThroughOptions()
 		.option(...keepWarm)
+		.option(...diagnose)
 		.option("--env <name=url>", "for any other program: OPENAI_BASE_URL={proxy}/v1; repeatable", repeatable)
 		.option(...upstream)
 		.option("--port <port>", "port of the proxy (default: a free one)", portNumber)

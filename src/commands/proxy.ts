@@ -56,6 +56,7 @@ interface ProxyCommandOptions extends ArchiveCommandOptions, ProxyCallersOptions
 	readonly upstream?: readonly string[];
 	readonly holdout?: number;
 	readonly keepWarm?: boolean;
+	readonly diagnose?: boolean;
 	readonly private?: boolean;
 	readonly metrics?: boolean;
 	/** A file with the key of its pages. */
@@ -103,6 +104,7 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 			holdout,
 			metrics: options.metrics,
 			keepWarm: options.keepWarm ? "while_connected" : undefined,
+			diagnoses: options.diagnose,
 			largeTexts: openLargeTexts(),
 			log,
 		});
@@ -187,6 +189,7 @@ interface LaunchOptions extends ArchiveCommandOptions {
 	readonly upstream?: readonly string[];
 	readonly dryRun?: boolean;
 	readonly keepWarm?: boolean;
+	readonly diagnose?: boolean;
 	readonly private?: boolean;
 	readonly firstParty?: boolean;
 }
@@ -235,6 +238,7 @@ export async function launch(name: string, given: readonly string[], options: La
 				recallCommand,
 				refusesThreads,
 				keepWarm: options.keepWarm ? "until_closed" : undefined,
+				diagnoses: options.diagnose,
 				largeTexts: openLargeTexts(),
 			});
 			let started = false;

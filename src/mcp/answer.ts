@@ -177,9 +177,13 @@ export function summaryRequestAnswer(given: {
 	const { request, report } = given;
 	const { first, last, count, tokens } = request.messages;
 	const next = callWithSummary(request, given.input);
+	const isProvider = request.provider_request !== undefined;
+	const who = isProvider ? "the provider's" : "a";
 	const text = [
-		`Nothing was changed yet: a summary is needed, and no other model is available. It will replace ${count} messages (${first} to ${last}, ${tokens} tokens).`,
-		"Write it yourself, as the prompt below says, and then call:",
+		`Nothing was changed yet: ${who} summary is needed${isProvider ? "" : ", and no other model is available"}. It will replace ${count} messages (${first} to ${last}, ${tokens} tokens).`,
+		isProvider
+			? "Do as the last line says, and then call:"
+			: "Write it yourself, as the prompt below says, and then call:",
 		`${next.tool} ${JSON.stringify(next.arguments)}`,
 		"",
 		request.prompt,

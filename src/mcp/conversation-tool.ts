@@ -187,7 +187,9 @@ export async function callCompaction(
 	const { policy, named, summary } = call;
 	const { loadStrategy: load, log, signal } = context;
 	const { strategyOfCall } = await import("../operations/compaction-request.ts");
-	const answer = summary ?? (await summarySource(context, policy));
+	// Only the caller has the address and the key of the conversation's provider.
+	const isProvider = (named ?? policy.compaction.strategy) === "provider";
+	const answer = summary ?? (isProvider ? { kind: "caller" } : await summarySource(context, policy));
 	return { answer, strategy: await strategyOfCall({ named, policy, load, answer, log, signal }) };
 }
 

@@ -112,9 +112,9 @@ function textTokens({ tokens, fixed = 0 }: Size, { factor }: TokenScale): number
 const noWords = { words: { texts: [], cut: 0 }, pinned: [] };
 
 /** Whether the words of people are kept unchanged, as the policy says. */
-function keepsWords({ policy, strategy }: CompactRequest): boolean {
+export function keepsWords({ policy, strategy }: CompactRequest): boolean {
 	const { keep_user_text: keeps } = policy.compaction;
-	return keeps === "summaries" ? strategy.name === "hiding-then-summary" : keeps;
+	return keeps === "summaries" ? strategy.name === "hiding-then-summary" || strategy.name === "provider" : keeps;
 }
 
 /** The earlier summaries in the message that the summary joins. They become a part of it. */
@@ -136,10 +136,10 @@ function answersStay({ messages }: Transcript): MaskPolicy["tools"] {
 }
 
 /** The texts that people wrote in a range, and what they answered to tools there. */
-function wordsOf(
+export function wordsOf(
 	policy: Policy,
 	{ source, meter, contextWindow, isPlaceholder }: OpenedCompaction,
-	{ range, earlier }: { readonly range: PickedRange; readonly earlier: EarlierSummaries },
+	{ range, earlier }: { readonly range: Pick<PickedRange, "messages">; readonly earlier: EarlierSummaries },
 ) {
 	const written = usersTexts(source);
 	const texts = markWhole(written.flat());

@@ -8,6 +8,7 @@ import { valueAt } from "../engine/conversation/paths.ts";
 import type { Size } from "../engine/conversation/plan.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages } from "../formats/detect.ts";
+import { planProvider } from "./compact-by-provider.ts";
 import { planHiding, planSummarised } from "./compact-by-summary.ts";
 import {
 	type CompactionResult,
@@ -62,9 +63,10 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 		plan: planned.edits ?? [],
 		measurement: opened.measurement,
 		estimate: opened.estimate,
-		rewrites: planned.result === "rewritten",
+		rewrites: planned.result === "rewritten" || planned.swap !== undefined,
+		swap: planned.swap,
 		pinned: planned.pinned,
-		notes: opened.windowNotes,
+		notes: [...opened.windowNotes, ...(planned.notes ?? [])],
 	});
 	const { result, summary, request: ofSummary }: PlannedCompaction = kept ? planned : unchanged;
 	return {
@@ -77,6 +79,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 /** docs/compaction.md#hiding-then-summary */
 async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction | "guard"> {
 	const { strategy, answer, policy } = request;
+	if (strategy.kind === "built_in" && strategy.name === "provider") return planProvider(request, opened);
 	// The caller was asked for this summary in an earlier call.
 	if (answer.kind === "given") return planSummarised(request, opened);
 	if (strategy.kind === "external") return planExternal({ ...request, strategy }, opened);

@@ -1,7 +1,9 @@
 import type { LostIdentifier } from "../engine/compaction/lost-identifiers.ts";
 import type { CompactionStrategy, StrategyDependencies, StrategyLlm } from "../engine/compaction/strategy.ts";
+import type { JsonObject } from "../engine/conversation/json.ts";
 import { measure, scaleTokens } from "../engine/conversation/measure.ts";
 import type { Edit } from "../engine/conversation/plan.ts";
+import type { Swap } from "../engine/conversation/verify.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../engine/policy/names.ts";
 import { PalimpsestError } from "../errors.ts";
 import { modelOfCall } from "../formats/model.ts";
@@ -67,6 +69,9 @@ export interface PlannedCompaction {
 	readonly summary?: SummaryReport;
 	/** Texts of people that may not be missing afterwards. */
 	readonly pinned?: readonly string[];
+	/** Set if a block of the provider replaces the first messages. */
+	readonly swap?: Swap;
+	readonly notes?: readonly string[];
 	/** For a summary by the caller. */
 	readonly request?: CallerRequest;
 }
@@ -107,6 +112,8 @@ export interface SummaryReport {
 export interface CallerRequest {
 	readonly summary_token: string;
 	readonly prompt: string;
+	/** With the strategy `provider`: send this to its Messages API, and give its answer, as JSON, as the summary. */
+	readonly provider_request?: { readonly beta: string; readonly body: JsonObject };
 	readonly max_summary_tokens: number;
 	readonly messages: { readonly first: number; readonly last: number; readonly count: number; readonly tokens: number };
 }

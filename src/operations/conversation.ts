@@ -4,7 +4,7 @@ import type { CountTokens, Measurement, TokenMeter } from "../engine/conversatio
 import { jsonPointer } from "../engine/conversation/paths.ts";
 import type { Plan } from "../engine/conversation/plan.ts";
 import { notesOnContents, notesOnRoles, type Report, reportOf } from "../engine/conversation/report.ts";
-import { type Violation, verify } from "../engine/conversation/verify.ts";
+import { type Swap, type Violation, verify } from "../engine/conversation/verify.ts";
 import {
 	type AffectedThinking,
 	affectedThinking,
@@ -102,6 +102,7 @@ export async function concludePlan(
 		readonly estimate: TokenEstimate;
 		readonly momentOf?: MomentOf | undefined;
 		readonly rewrites?: boolean;
+		readonly swap?: Swap | undefined;
 		/** Texts of people that may not be missing afterwards. */
 		readonly pinned?: readonly string[] | undefined;
 		readonly notes?: readonly string[];
@@ -109,7 +110,7 @@ export async function concludePlan(
 ) {
 	const { conversation, policy, log, archive, spellingsOf } = request;
 	const { source, transcript, meter, wording, isPlaceholder, bindsReasoning } = opened;
-	const { measurement, estimate, rewrites, pinned, notes = [] } = planned;
+	const { measurement, estimate, rewrites, swap, pinned, notes = [] } = planned;
 	const { scale } = estimate;
 	const { countTokens } = meter;
 	const originals = originalsOf(request);
@@ -124,7 +125,7 @@ export async function concludePlan(
 		...planned,
 		plan: lasting,
 	});
-	let { document, error } = applyAndVerify({ source, plan, meter, rewrites, pinned });
+	let { document, error } = applyAndVerify({ source, plan, meter, rewrites, swap, pinned });
 	let groups: readonly ArchivedGroup[] = [];
 	if (archive && plan.length > 0 && !error) {
 		try {
@@ -193,12 +194,16 @@ export function completePlan(what: {
 	readonly policy: Policy;
 	readonly countTokens: CountTokens;
 	readonly momentOf?: MomentOf | undefined;
+	/** The provider's check accepts its own block, so that no reasoning behind it becomes invalid. */
+	readonly swap?: Swap | undefined;
 	/** By default as the conversation and the policy name the model. */
 	readonly bindsReasoning?: boolean | undefined;
 }) {
 	const { source, plan, policy, countTokens, momentOf } = what;
 	// If edits are refused, no earlier call made one.
-	const affected = affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
+	const affected = what.swap
+		? []
+		: affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
 	if (policy.thinking === "refuse" && affected.length > 0) {
 		const message = `${affected.length} reasoning blocks come after the parts to edit and are bound to them, and the policy says thinking = "refuse". Allow it with thinking = "auto", "keep" or "strip_after_edit".`;
 		throw new PalimpsestError("thinking_bound", message);
@@ -222,9 +227,10 @@ export function applyAndVerify(planned: {
 	readonly plan: Plan;
 	readonly meter: TokenMeter;
 	readonly rewrites?: boolean | undefined;
+	readonly swap?: Swap | undefined;
 	readonly pinned?: readonly string[] | undefined;
 }): { readonly document: unknown; readonly error?: PalimpsestError } {
-	const { source, plan, meter, rewrites, pinned } = planned;
+	const { source, plan, meter, rewrites, swap, pinned } = planned;
 	const { document, transcript, format, located } = source;
 	if (plan.length === 0) return { document };
 	let edited: unknown;
@@ -238,7 +244,7 @@ export function applyAndVerify(planned: {
 			{
 				plan,
 				countTokens: meter.countTokens,
-				...(rewrites ? { rewrite: { meter } } : {}),
+				...(rewrites ? { rewrite: { meter, swap } } : {}),
 				pinned,
 				ownTextOf: (text) => splitFrames(text).own,
 				base: located.base,

@@ -5,6 +5,7 @@ import { resolvePolicy } from "../engine/policy/layers.ts";
 import { type PresetName, presetNames } from "../engine/policy/names.ts";
 import { byAge, presets } from "../engine/policy/presets.ts";
 import type { MaskPolicy, Policy, PolicyLayer } from "../engine/policy/schema.ts";
+import type { ReplayedCompaction } from "../engine/replaying/compaction.ts";
 import { type Rival, rivalPlaceholders } from "../engine/replaying/rivals.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readTextDocument } from "../formats/json-text/read.ts";
@@ -21,6 +22,7 @@ export type ReplayedPolicy = {
 			readonly kind: "replayed";
 	  }
 	| { readonly kind: "rival"; readonly rival: Rival }
+	| { readonly kind: "compaction"; readonly compaction: ReplayedCompaction }
 );
 
 const mostBytes = 1_000_000;
@@ -38,6 +40,7 @@ export function replayedPolicies(names: string, configured: readonly PolicyLayer
 			const truncate = { ...truncateOf(arrival, masking), ...(repeats ? { repeats } : {}) };
 			const policy = resolvePolicy([...configured, layerOf(masking), { truncate }]);
 			if (masking.kind === "rival") return { name, kind: "rival", rival: masking.rival, policy };
+			if (masking.kind === "compaction") return { name, kind: "compaction", compaction: masking.compaction, policy };
 			return { name, kind: "replayed", policy: withClearing(policy) };
 		}),
 	);
@@ -75,6 +78,7 @@ function withClearing(policy: Policy): Policy {
 function layerOf(name: Masking): PolicyLayer {
 	switch (name.kind) {
 		case "raw":
+		case "compaction":
 			return { mask: { enabled: false } };
 		case "window":
 			return { mask: { ...byAge, window_turns: name.window } };
@@ -126,7 +130,8 @@ type Masking =
 			readonly thrift: MaskPolicy["thrift"] | undefined;
 			readonly isByProvider: boolean;
 	  }
-	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean };
+	| { readonly kind: "rival"; readonly rival: Rival; readonly isOurPlaceholder: boolean }
+	| { readonly kind: "compaction"; readonly compaction: ReplayedCompaction };
 
 /** Results over so many characters are cut to them as they arrive. */
 type Arrival =
@@ -143,6 +148,7 @@ const names: readonly string[] = [
 	"repeats",
 	"arrival",
 	"head_tail",
+	"compact",
 	...withNumber,
 	...rivalNames,
 	...presetNames,
@@ -195,11 +201,12 @@ function maskingOf(text: string): Masking {
 	const rival = rivalNames.find((one) => one === name);
 	if (rival)
 		return { kind: "rival", rival: rivalOf(rival, parameters, text), isOurPlaceholder: rival === "clear-ours" };
+	if (name === "compact") return { kind: "compaction", compaction: compactionOf(parameters, text) };
 	if (name === "raw" && parameters.length === 0) return { kind: "raw" };
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:provider, arrival:N, head_tail:N, whole, repeats, or a file's path.`;
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, clear:TRIGGER:KEEP:AT_LEAST, clear-ours:…, last:N:EVERY, opencode, gemini-cli, ${presetNames.join(", ")}, balanced:provider, compact:…, arrival:N, head_tail:N, whole, repeats, or a file's path.`;
 	throw new PalimpsestError("invalid_argument", message);
 }
 
@@ -236,6 +243,23 @@ function rivalOf(name: (typeof rivalNames)[number], parameters: readonly string[
 			if (numbers.length > 0) throw unusable(text, `${name} takes no number`);
 			return { kind: name };
 	}
+}
+
+/** What a summary holds, and the calls that stay behind it, unless they are named. */
+const usualCompaction = { summary: 2_000, keep: 5 };
+
+function compactionOf([by, ...parameters]: readonly string[], text: string): ReplayedCompaction {
+	const numbers = parameters.map((one) => (/^\d{1,7}$/.test(one) ? Number(one) : 0));
+	const isKnown = by === "provider" || by === "summary";
+	if (!isKnown || numbers.length > 3 || numbers.includes(0)) {
+		const meaning = "the tokens of a prompt at which it acts, those of a summary and the calls that stay";
+		throw unusable(
+			text,
+			`expected provider or summary after compact, and then ${meaning}, as in compact:provider:160000:2000:5`,
+		);
+	}
+	const [trigger, summary = usualCompaction.summary, keep = usualCompaction.keep] = numbers;
+	return { by, trigger, summary, keep };
 }
 
 function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): Masking {

@@ -11,6 +11,7 @@ import type { Policy } from "../engine/policy/schema.ts";
 import { wordings } from "../engine/policy/wordings.ts";
 import { type ContextParts, contextByPart, meterSchedule, outputByCall } from "../engine/replaying/bill.ts";
 import { leastBills } from "../engine/replaying/bound.ts";
+import { meterCompaction, type ReplayedCompaction } from "../engine/replaying/compaction.ts";
 import { meterFaults } from "../engine/replaying/faults.ts";
 import { meterPauses } from "../engine/replaying/pauses.ts";
 import { measureRecall } from "../engine/replaying/recall.ts";
@@ -203,7 +204,33 @@ function replayConversation(conversation: ConversationToReplay, settings: Replay
 	const { copied = 0 } = whole.billed;
 	const rawOverStep = overStep(raw.calls.slice(copied));
 
+	/** Faults are those of a schedule that masks what is summarised: a summary is taken to keep nothing that is needed again. */
+	function billCompaction(compaction: ReplayedCompaction, histories: Histories) {
+		const { billed: history } = histories;
+		const { thinking_redone: thinkingRedone } = prices;
+		const { calls, schedule, requests } = meterCompaction(history, compaction, { windowTokens, thinkingRedone });
+		const masked = { ...history, reasoning: undefined };
+		const asMasked = billOf(masked, schedule);
+		const { faults, billed: withFaults } = meterFaults(masked, schedule, rates);
+		const costs = calls.map((call, index) => {
+			const request = requests.get(index);
+			const ofRequest = request ? rates.costOf(request) + rates.costOfOutput(request.output, request.input) : 0;
+			return rates.costOf(call) + rates.costOfOutput(call.redone ?? 0, call.input) + ofRequest;
+		});
+		const own = calls.slice(history.copied);
+		const billed = sumOf(costs.slice(history.copied));
+		const billedForFaults = withFaults - asMasked.billed;
+		return {
+			...asMasked,
+			...{ calls, costs, billed, schedule, faults, billedForFaults },
+			inputTokens: sumOf(own.map(({ input }) => input)),
+			cachedTokens: sumOf(own.map(({ cached }) => cached)),
+			peakTokens: Math.max(0, ...own.map(({ input }) => input)),
+			billedWithFaults: billed + configured.prices.fault * billedForFaults,
+		};
+	}
 	function billWithFaults(one: ReplayedPolicy, histories: Histories) {
+		if (one.kind === "compaction") return billCompaction(one.compaction, histories);
 		const schedule = scheduleOf(one, histories);
 		const bill = billOf(histories.billed, schedule);
 		const { thinking_redone: thinkingRedone } = prices;

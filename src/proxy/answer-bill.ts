@@ -14,7 +14,7 @@ import type { AskedWhole, Exchange, Serving } from "./serving.ts";
 /** Passes an answer on, and returns its bill if it answers a request for one. */
 export async function passAndBill(
 	{ answer, sent }: Answered,
-	{ composed, facts }: Prepared<string>,
+	{ composed, facts, conversation }: Prepared<string>,
 	{ asked, exchange }: { readonly asked: AskedWhole; readonly exchange: Exchange },
 ): Promise<Pick<AnsweredRequest, "terms" | "usage" | "callsTools"> | undefined> {
 	const { response, route, ledger, caching, accounts, upstream } = exchange;
@@ -37,6 +37,8 @@ export async function passAndBill(
 		ledger.failed(failed);
 		return undefined;
 	}
+	const { id, missReason } = reader.diagnosed();
+	if (conversation !== undefined) exchange.diagnosis?.answered(conversation, id);
 	if (composed?.branch && usage)
 		composed.branch.tokensPerChar = promptTokens(firstPass(usage)) / Math.max(1, composed.charsSent());
 	const known = await facts(sent);
@@ -53,6 +55,7 @@ export async function passAndBill(
 			agent: subagentOf(asked.headers),
 			decisions: sent?.decided.size,
 			noDecision: sent?.noDecision,
+			missReason,
 		},
 	);
 	const { caching: terms, model } = known.terms;

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { providerCompaction } from "../engine/compaction/provider-block.ts";
 import { mayComeBack, type OutgoingError } from "../operations/http/outgoing.ts";
 import { type Asked, heldAnswer } from "./forward.ts";
 import { withBeta } from "./host-request.ts";
@@ -10,10 +11,12 @@ import { dropBlocks, isBindingRefusal } from "./sending/reasoning.ts";
 import { sendAgain } from "./sending/send-again.ts";
 import type { AskedWhole, Exchange } from "./serving.ts";
 
+type Asks = Pick<Composed<string>, "asksToDrop" | "asksToClear" | "carriesBlock" | "isDiagnosed">;
+
 /** An answer, and the form of the request that it answers. */
 export interface Answered {
 	readonly answer: IncomingMessage;
-	readonly sent: (Sent & { readonly asksToDrop: boolean; readonly asksToClear: boolean }) | undefined;
+	readonly sent: (Sent & Asks) | undefined;
 }
 
 /** Asks the upstream, in another form where it refuses the first. `undefined` if nothing answers; the host is told then. */
@@ -29,11 +32,15 @@ export async function askWith(
 
 export function askedFor(
 	asked: AskedWhole,
-	form: (Pick<Sent, "written"> & { readonly asksToDrop: boolean; readonly asksToClear: boolean }) | undefined,
+	form: (Pick<Sent, "written"> & Asks) | undefined,
 ): Asked & { readonly body: { readonly bytes: Buffer; readonly decoded: boolean } } {
 	const { written } = form ?? {};
 	const { body, rawHeaders } = asked;
-	const betas = [...(form?.asksToDrop ? [dropBlocks.beta] : []), ...(form?.asksToClear ? [clearingBeta] : [])];
+	const betas = [
+		...(form?.asksToDrop ? [dropBlocks.beta] : []),
+		...(form?.asksToClear ? [clearingBeta] : []),
+		...(form?.carriesBlock ? [providerCompaction.beta] : []),
+	];
 	const headers = betas.reduce<readonly string[]>(withBeta, rawHeaders);
 	if (typeof written !== "string") return { ...asked, body: { bytes: body.bytes, decoded: false } };
 	return { ...asked, rawHeaders: headers, body: { bytes: Buffer.from(written), decoded: true } };

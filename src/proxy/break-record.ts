@@ -3,6 +3,7 @@ import { adviceOn } from "./billing/break-advice.ts";
 import { type BreakCause, breakDollars, type CacheBreak, findBreak, type SeenRequest } from "./billing/cache-break.ts";
 import type { RequestParts } from "./billing/unedited-bill.ts";
 import type { Usage } from "./billing/usage.ts";
+import { causeTold } from "./diagnosis.ts";
 import type { RequestFacts } from "./sending/facts.ts";
 
 /** The cache breaks of a conversation, and its last request, with which the next one is compared. */
@@ -45,13 +46,18 @@ export function noteRequest(
 		readonly number: number;
 		/** When the last answer ended, in ms since 1970. */
 		readonly last: number;
+		/** Why, as the provider tells it. */
+		readonly missReason?: string | undefined;
 	},
 ): Figure | undefined {
 	const { usage, number } = request;
 	try {
 		const broken = breakOf(record, facts, request);
 		if (!broken || !usage) return undefined;
-		const { cause, detail, tokens, servers } = broken;
+		const { tokens, servers } = broken;
+		const told = causeTold(request.missReason, broken.cause);
+		const cause = told ?? broken.cause;
+		const detail = told === undefined ? broken.detail : `the provider says so; ${broken.detail}`;
 		for (const server of servers) record.servers.set(server, (record.servers.get(server) ?? 0) + 1);
 		const [server] = servers;
 		const times = server === undefined ? undefined : record.servers.get(server);

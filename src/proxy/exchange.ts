@@ -2,6 +2,7 @@ import { once } from "../engine/conversation/lists.ts";
 import { PalimpsestError } from "../errors.ts";
 import { isGood, passAndBill, passAndBillWhole, termsOf } from "./answer-bill.ts";
 import { type Answered, askedFor, askOrRefuse, askWith } from "./ask.ts";
+import { askForSummary } from "./ask-summary.ts";
 import { type Asked, heldAnswer, passOn } from "./forward.ts";
 import { readRequest, threadRefusal } from "./host-request.ts";
 import type { AnsweredRequest } from "./keep-warm.ts";
@@ -54,9 +55,13 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	try {
 		const at = exchange.editing.now();
 		const sent = await askWith(asked, composed, exchange);
+		// Another form was accepted, in which nothing is asked.
+		if (composed?.isDiagnosed && sent?.sent?.isDiagnosed === false && isGood(sent.answer))
+			exchange.diagnosis?.refused();
 		if (composed?.branch) composed.branch.wasRefused = !isGood(sent?.answer);
 		const bill = sent && (await passAndBill(sent, prepared, { asked, exchange }));
 		if (bill) answered = { ...bill, ...asAnswered(asked, sent, exchange), at };
+		if (bill) exchange.inBackground(askForSummary(asked, prepared, { bill, written: textOf(sent), exchange }));
 	} finally {
 		endPause?.(answered);
 		clearTimeout(timer);
@@ -68,6 +73,10 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 function pauseEndedBy({ conversation }: Prepared<string>, { keepWarm, route }: Exchange) {
 	if (conversation === undefined || route.kind !== "edited" || route.upstream !== "anthropic") return undefined;
 	return keepWarm?.begin(conversation);
+}
+
+function textOf({ sent }: Answered): string | undefined {
+	return typeof sent?.written === "string" ? sent.written : undefined;
 }
 
 function asAnswered(asked: AskedWhole, { sent }: Answered, { upstream, response, leavesWithConnection }: Exchange) {
@@ -111,6 +120,8 @@ async function prepareOrPass(
 			owner,
 			recall: archive && policy.archive.recall_hint ? { command: recallCommand } : undefined,
 			termsOf: (body) => termsOf(body, route, exchange),
+			membersFor: (conversation, body) =>
+				route.upstream === "anthropic" ? exchange.diagnosis?.membersFor(conversation, body) : undefined,
 			isEnforced: route.api === "anthropic" && accounts.isEnforced(upstream.origin, asked.headers),
 			hold: asked.body.hold,
 		});

@@ -1,5 +1,5 @@
 import { setImmediate as othersGoOn } from "node:timers/promises";
-import { compactJson, isJsonObject } from "../engine/conversation/json.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { Policy } from "../engine/policy/schema.ts";
 import { writeGrown } from "../formats/json-text/edit.ts";
 import { hasMoreValues } from "../formats/json-text/locate.ts";
@@ -69,6 +69,7 @@ interface ReadHow {
 	readonly owner?: string | undefined;
 	readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
 	readonly isEnforced: boolean;
+	readonly membersFor?: (conversation: string, body: JsonObject) => JsonObject | undefined;
 	/** Counts more memory for this request. */
 	readonly hold: Hold;
 }
@@ -113,6 +114,7 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 		continues: continuesAnother(inner),
 		decides: route.kind !== "counted",
 		isEnforced,
+		membersFor: (conversation) => how.membersFor?.(conversation, objectOf(body)),
 		// The clouds refuse those that they do not serve, and each takes them in a form of its own.
 		takesBetas: route.upstream === "anthropic",
 		write: (edits, branch, added) => {

@@ -3,7 +3,7 @@ import { agentName, modelName, programName } from "../storage/figures/line.ts";
 import type { Figures } from "../storage/figures/store.ts";
 import type { CacheTerms } from "./billing/terms.ts";
 import { countUnasked } from "./billing/unasked-cache.ts";
-import { dollarsOfAnswer, inputBill, type Usage } from "./billing/usage.ts";
+import { dollarsOfAnswer, inputBill, outputBill, type Usage } from "./billing/usage.ts";
 import { noteRequest } from "./break-record.ts";
 import { type Account, chosenOf, newAccount, noteEdit, notePoint, shownAccount, shownName } from "./ledger-account.ts";
 import { lineOfPassed, type PassedRequest } from "./passed-request.ts";
@@ -151,6 +151,12 @@ export function createLedger({
 			figures?.add({ kind: "ping", model, billed, usd });
 			entered();
 		},
+		/** Enters a summary of the provider: like a ping, a request of our own, whose cost is taken off what is saved. */
+		summarised({ usage, terms }: { readonly usage: Usage; readonly terms: CacheTerms }): void {
+			keptWarm.billed += inputBill(usage, terms) + outputBill(usage, terms);
+			keptWarm.usd += dollarsOfAnswer(usage, terms) ?? 0;
+			entered();
+		},
 		/** Enters a request whose answer has ended. Returns the tokens that were sent before and again. */
 		enter(facts: RequestFacts, given: EnteredRequest): { readonly repeated: number } {
 			const { wasEdited, usage, program } = given;
@@ -170,6 +176,7 @@ export function createLedger({
 				usage: prompt,
 				number: account.sums.requests,
 				last: account.last,
+				missReason: given.missReason,
 			});
 			account.before = measured;
 			if (facts.isFrozen && !account.wasFrozen) frozen += 1;

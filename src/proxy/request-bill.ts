@@ -32,6 +32,8 @@ export interface EnteredRequest {
 	readonly agent?: string | undefined;
 	readonly decisions?: number | undefined;
 	readonly noDecision?: NoDecision | undefined;
+	/** Why the cache could not be read, as the provider tells it. */
+	readonly missReason?: string | undefined;
 }
 
 export interface RequestBill {

@@ -15,6 +15,7 @@ import type { Figures } from "../storage/figures/store.ts";
 import { createAccounts } from "./accounts.ts";
 import { createCachingRecord } from "./billing/observed-caching.ts";
 import { type CallersRequest, readCallersRequest } from "./callers.ts";
+import { createDiagnosis } from "./diagnosis.ts";
 import { exchangeEdited, pass } from "./exchange.ts";
 import { connectTo, type Upstream } from "./forward.ts";
 import { mostEditedBytes } from "./host-request.ts";
@@ -73,6 +74,8 @@ interface ProxyOptions {
 	 * connection of that request is open.
 	 */
 	readonly keepWarm?: "until_closed" | "while_connected" | undefined;
+	/** Asks Anthropic's API why its cache broke. */
+	readonly diagnoses?: boolean | undefined;
 	/** Cuts and counts large texts, until the proxy is closed. Absent: this thread does. */
 	readonly largeTexts?: LargeTexts | undefined;
 	/** For tests. */
@@ -160,6 +163,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		isEnding: false,
 		bodies: createBodyHold({ bytesOfOne: mostEditedBytes, bytesOfAll: mostHeldBytes, ...engine?.bodies }),
 		pages: livePages({ keys, viewOf, readiness, expected: tenants && tokenOfPageExpected }),
+		diagnosis: options.diagnoses ? createDiagnosis() : undefined,
 		leavesWithConnection,
 	};
 	const connectionsCheckingInterval = Math.min(5_000, headersMilliseconds);

@@ -4,6 +4,7 @@ import type { Hold } from "../operations/http/body.ts";
 import type { Accounts } from "./accounts.ts";
 import type { CachingRecord } from "./billing/observed-caching.ts";
 import type { createCallerCounts } from "./caller-limits.ts";
+import type { Diagnosis } from "./diagnosis.ts";
 import type { Asked, Upstream } from "./forward.ts";
 import type { KeepWarm } from "./keep-warm.ts";
 import type { Ledger } from "./ledger.ts";
@@ -23,6 +24,8 @@ export interface Serving {
 	readonly refusesThreads: boolean;
 	/** Absent unless the cache is kept warm. */
 	readonly keepWarm: KeepWarm | undefined;
+	/** Absent unless the provider is asked why its cache broke. */
+	readonly diagnosis: Diagnosis | undefined;
 	/** Takes work that no request waits for. */
 	readonly inBackground: (work: Promise<void>) => void;
 	/** Whether a program is gone once the connection of its last request is closed. */

@@ -8,7 +8,21 @@ export interface Binding {
 	readonly tools: string;
 	/** Of the messages before it, and of the blocks before it in its own message. */
 	readonly messages: string;
+	/** Hashes that the API accepts in its place: of what a compaction block stands for. */
+	readonly others: readonly string[];
 	readonly messageCount: number;
+}
+
+/** What a compaction block of the API stands for. */
+export interface StandsFor {
+	/** Of the block itself: reasoning that comes behind it is bound to it. */
+	readonly own: string;
+	/** Of the messages that it replaced; empty where its model binds no reasoning. */
+	readonly heads: readonly string[];
+	readonly system: string;
+	readonly tools: string;
+	/** Role of the last summarised message: the API joins a first kept message of the same role to it. */
+	readonly lastRole: unknown;
 }
 
 /** A block of thinking in a request. */
@@ -33,6 +47,8 @@ export interface BoundRequest {
 	readonly places: readonly ThinkingPlace[];
 	/** What a block is bound to that answers this request, behind these blocks of the same answer. */
 	readonly answered: (before: readonly unknown[]) => Binding;
+	/** The request itself, for a summary of it. */
+	readonly end: Pick<StandsFor, "heads" | "system" | "tools" | "lastRole">;
 }
 
 /**
@@ -43,26 +59,36 @@ export interface BoundRequest {
  * `null`, a tool with `defer_loading` that no message before the block refers to, and the first block of `system` that Claude
  * Code puts there for the bill. Nothing outside `system`, `tools` and `messages` counts.
  */
-export function readBoundRequest(body: Json): BoundRequest {
+export function readBoundRequest(body: Json, block?: StandsFor): BoundRequest {
 	const system = hash(canonical(withoutBillingHeader(blocksOf(body.system))));
 	const toolsFor = toolHashes(listOf(body.tools));
 	const referenced = new Set<string>();
 	const thinking: SentThinking[] = [];
 	const places: ThinkingPlace[] = [];
-	let [messages, messageCount] = ["", 0];
+	let [heads, messageCount] = [[""], 0];
+	const grown = (behind: readonly string[]) => heads.map((head) => hash([head, ...behind].join("\n")));
 	const bindingBehind = (before: readonly string[]): Binding => {
-		return { system, tools: toolsFor(referenced), messages: hash([messages, ...before].join("\n")), messageCount };
+		const [messages = "", ...others] = grown(before);
+		return { system, tools: toolsFor(referenced), messages, others, messageCount };
 	};
 	for (const [index, message] of listOf(body.messages).entries()) {
-		const blocks = blocksOf(message.content);
+		const all = blocksOf(message.content);
+		const blocks = block && index === 0 ? all.slice(1) : all;
+		if (block && index === 0) {
+			const kept = blocks.length > 0 ? message : listOf(body.messages)[1];
+			const isJoined = kept !== undefined && (kept.role === block.lastRole || kept.role === "system");
+			const isSame = block.system === system && block.tools === toolsFor(referenced);
+			heads = [block.own, ...(isSame && !isJoined ? block.heads : [])];
+		}
 		const texts = blocks.map((block) => (isThinking(block) ? undefined : canonical(block)));
 		const before: string[] = [];
-		for (const [content, block] of blocks.entries()) {
+		for (const [content, one] of blocks.entries()) {
 			const text = texts[content];
-			const following = texts.slice(content).find((one) => one !== undefined);
+			const following = texts.slice(content).find((after) => after !== undefined);
 			const next = following && hash(following);
 			const binding = message.role === "assistant" ? bindingBehind(before) : undefined;
-			if (text === undefined && binding) thinking.push({ message: index, content, block, binding, next });
+			if (text === undefined && binding)
+				thinking.push({ message: index, content: content + all.length - blocks.length, block: one, binding, next });
 			if (text !== undefined && binding) places.push({ binding, next });
 			if (text !== undefined) before.push(text);
 		}
@@ -70,10 +96,12 @@ export function readBoundRequest(body: Json): BoundRequest {
 		for (const name of toolReferences(blocks)) referenced.add(name);
 		// A message that holds nothing but thinking is not there without it.
 		if (before.length === 0) continue;
-		messages = hash([messages, String(message.role), ...before].join("\n"));
+		heads = grown([String(message.role), ...before]);
 		messageCount += 1;
 	}
-	return { thinking, places, answered: (before) => bindingBehind(before.map(canonical)) };
+	const lastRole = listOf(body.messages).at(-1)?.role;
+	const end = { heads, system, tools: toolsFor(referenced), lastRole };
+	return { thinking, places, answered: (before) => bindingBehind(before.map(canonical)), end };
 }
 
 export function isThinking(block: Json): boolean {

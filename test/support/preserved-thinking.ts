@@ -7,6 +7,7 @@ import {
 	listOf,
 	readBoundRequest,
 	type SentThinking,
+	type StandsFor,
 } from "./bound-prefix.ts";
 import { canRead, enforcementOf } from "./claude-models.ts";
 
@@ -23,6 +24,8 @@ export interface ThinkingAccount {
 export interface Refusal {
 	readonly message: string;
 	readonly headers: Readonly<Record<string, string>>;
+	/** `error.details.error_code` */
+	readonly code?: string;
 }
 
 export type CheckedRequest =
@@ -83,7 +86,7 @@ interface IssuedThinking {
 
 export interface PreservedThinking {
 	/** Checks the thinking of a request to `/v1/messages` or `/v1/messages/count_tokens`; both make the same check. Nothing is remembered. */
-	readonly check: (body: Json, betas?: readonly string[]) => CheckedRequest;
+	readonly check: (body: Json, betas?: readonly string[], block?: StandsFor) => CheckedRequest;
 	/** Signs the thinking in the answer to a request, in the order of the answer, and remembers what the request had. */
 	readonly issue: (request: AcceptedRequest, answer: readonly (NewThinking | Json)[]) => Json[];
 	/** Tokens of a block by its signature. */
@@ -114,8 +117,8 @@ export function createPreservedThinking({ account }: ThinkingAccount): Preserved
 	const byPlace = new Map<string, IssuedThinking[]>();
 
 	return {
-		check(body, betas = []) {
-			const bound = readBoundRequest(body);
+		check(body, betas = [], block) {
+			const bound = readBoundRequest(body, block);
 			const model = String(body.model);
 			const tampered = bound.thinking.map((sent) => tamperingOf(sent, body)).find((one) => one !== undefined);
 			if (tampered !== undefined) return refused(tampered);
@@ -124,13 +127,13 @@ export function createPreservedThinking({ account }: ThinkingAccount): Preserved
 			const shown: IssuedThinking[] = [];
 			const left = new Set<Json>();
 			for (const sent of bound.thinking) {
-				const block = issuedAs(sent.block) as IssuedThinking;
-				const isUnreadable = !canRead(model, block.model);
-				const failure = isUnreadable || handling === "unchecked" ? undefined : failureOf(block, sent, shown, bound);
+				const thought = issuedAs(sent.block) as IssuedThinking;
+				const isUnreadable = !canRead(model, thought.model);
+				const failure = isUnreadable || handling === "unchecked" ? undefined : failureOf(thought, sent, shown, bound);
 				if (failure && handling === "error") return refused(mismatchRefusal(sent, failure, betas));
 				const isLeft = isUnreadable || (failure !== undefined && handling === "drop_block");
 				if (isLeft) left.add(sent.block);
-				else shown.push(block);
+				else shown.push(thought);
 				if (!isUnreadable && failure === undefined) continue;
 				const reason = isUnreadable ? "model_binding_mismatch" : "prefix_binding_mismatch";
 				transformations.push({
@@ -212,7 +215,11 @@ export function createPreservedThinking({ account }: ThinkingAccount): Preserved
 	 * prolong a run at both ends with blocks that fit their places; where nothing was sent, the longest such run counts.
 	 */
 	function absencesIn(bound: BoundRequest, model: string, shown: readonly IssuedThinking[]) {
-		const all = bound.places.flatMap(({ binding, next }) => byPlace.get(placeOf(binding, next)) ?? []);
+		const all = bound.places.flatMap(({ binding, next }) =>
+			[binding.messages, ...binding.others].flatMap(
+				(messages) => byPlace.get(placeOf({ ...binding, messages }, next)) ?? [],
+			),
+		);
 		const fitting = new Map(all.filter((one) => canRead(model, one.model)).map((one) => [one.signature, one]));
 		const lengthBefore = (one: IssuedThinking | undefined): number => {
 			const before = one?.previous === undefined ? undefined : fitting.get(one.previous);
@@ -259,7 +266,7 @@ function failureOf(
 	const changes = [
 		...(a.system === b.system ? [] : [{ kind: "system_changed", sentence: differs("`system` prompt") }]),
 		...(a.tools === b.tools ? [] : [{ kind: "tools_changed", sentence: differs("`tools` list") }]),
-		...(a.messages === b.messages ? [] : [{ kind: messagesKind(a, b), sentence: "" }]),
+		...([b.messages, ...b.others].includes(a.messages) ? [] : [{ kind: messagesKind(a, b), sentence: "" }]),
 	];
 	if (changes.length > 1) return { kind: "multiple", sentence: changes[0]?.sentence ?? "" };
 	if (changes[0]) return changes[0];

@@ -10,12 +10,16 @@ export interface AnswerParts {
 	readonly usage: InputUsage;
 	/** Anthropic's Messages only. */
 	readonly anthropic?: AnthropicParts | undefined;
+	/** Members that the message has beside these. */
+	readonly told?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface AnthropicParts {
 	/** The content of the answer, with its thinking. */
 	readonly content: readonly Block[];
 	readonly thinkingTokens: number;
+	/** The answer is a summary on demand, or none came. */
+	readonly compaction?: { readonly reason: string | number; readonly outputTokens: number } | undefined;
 	/** What the API tells of the input, where the client asked for it. */
 	readonly input_transformations?: readonly unknown[] | undefined;
 	/** The edits of the context that the API made, where the client asked for some. */
@@ -50,13 +54,16 @@ const event = (value: { readonly type: string; readonly [name: string]: unknown 
 const idOf = (kind: string, { number }: Pick<AnswerParts, "number">) =>
 	`${kind}_standin${String(number).padStart(5, "0")}`;
 
+export const messageId = (number: number) => idOf("msg", { number });
+
 /** All tokens that went in. */
 function inputTokens({ uncached, cacheRead, written, writtenForAnHour }: InputUsage): number {
 	return uncached + cacheRead + written + writtenForAnHour;
 }
 
 function anthropicMessage(parts: AnswerParts, content: readonly unknown[]) {
-	const { input_transformations, context_management } = parts.anthropic ?? {};
+	const { input_transformations, context_management, compaction } = parts.anthropic ?? {};
+	if (compaction) return compactionMessage(parts, content, compaction);
 	return {
 		id: idOf("msg", parts),
 		type: "message",
@@ -67,8 +74,29 @@ function anthropicMessage(parts: AnswerParts, content: readonly unknown[]) {
 		stop_sequence: null,
 		usage: anthropicUsage(parts),
 		...(input_transformations ? { input_transformations } : {}),
+		...parts.told,
 		...(context_management ? { context_management } : {}),
 	};
+}
+
+/** No reply is generated, so the summary's tokens are in `iterations` alone. */
+function compactionMessage(
+	parts: AnswerParts,
+	content: readonly unknown[],
+	{ reason, outputTokens: output_tokens }: { readonly reason: string | number; readonly outputTokens: number },
+) {
+	const { id, type, role, model } = { id: idOf("msg", parts), type: "message", role: "assistant", model: parts.model };
+	const {
+		output_tokens: _,
+		output_tokens_details: __,
+		...input
+	} = anthropicUsage({ ...parts, anthropic: undefined }) as {
+		readonly output_tokens?: number;
+		readonly output_tokens_details?: unknown;
+	};
+	const iterations = [{ type: "compaction", ...input, output_tokens }];
+	const usage = { input_tokens: 0, output_tokens: 0, iterations };
+	return { id, type, role, model, content, stop_reason: reason, stop_sequence: null, usage };
 }
 
 /** The content of an answer without thinking. */

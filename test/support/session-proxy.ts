@@ -1,3 +1,4 @@
+import { providerCompaction } from "../../src/engine/compaction/provider-block.ts";
 import type { Policy } from "../../src/engine/policy/schema.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { cacheTerms } from "../../src/proxy/billing/terms.ts";
@@ -125,11 +126,17 @@ export function createSessionProxy(what: {
 			let refusals = 0;
 			let last = text;
 			const askFor = async (
-				form: Pick<Variant<string>, "written" | "asksToDrop" | "asksToClear"> | undefined,
+				form: Pick<Variant<string>, "written" | "asksToDrop" | "asksToClear" | "carriesBlock"> | undefined,
 			): Promise<Received> => {
 				last = form?.written ?? text;
 				const added =
-					form?.written === undefined ? [] : [form.asksToDrop && dropBlocks.beta, form.asksToClear && clearingBeta];
+					form?.written === undefined
+						? []
+						: [
+								form.asksToDrop && dropBlocks.beta,
+								form.asksToClear && clearingBeta,
+								form.carriesBlock && providerCompaction.beta,
+							];
 				const given = new Set([...betas, ...added.filter((beta) => beta !== false)]);
 				const received = await ask(JSON.parse(last) as Json, [...given], last);
 				refusals += Number(received.kind === "refused");

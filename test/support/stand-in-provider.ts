@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { createCacheDiagnostics } from "./cache-diagnostics.ts";
 import { refusalOfPairing } from "./pairing-rules.ts";
-import { outputTokens, streamedAnswer, wholeAnswer } from "./provider-answers.ts";
+import { messageId, outputTokens, streamedAnswer, wholeAnswer } from "./provider-answers.ts";
 import { type Api, createProviderCache, type InputUsage, promptTokens } from "./provider-cache.ts";
 import { nextAnswer, type SessionScript } from "./scripted-session.ts";
 import { codeAssistAnswer, refusalOfSignIn } from "./sign-ins.ts";
@@ -116,11 +117,14 @@ export async function startStandInProvider(options: {
 		delayMs,
 	} = options;
 	const strict = thinking && createStrictMessages(thinking);
+	const diagnostics = createCacheDiagnostics();
 	const useCache = createProviderCache(now, strict?.tokensOf);
 	const requests: LoggedRequest[] = [];
 	const refusals: RefusedRequest[] = [];
 	const paths: string[] = [];
 	const seen = new Map<string, Set<number>>();
+	/** By the signature of a compaction block, the conversation that it summarises. */
+	const ofBlocks = new Map<string, string>();
 	if (folder !== undefined) await mkdir(folder, { recursive: true });
 
 	const server = createServer((request, response) => {
@@ -154,10 +158,11 @@ export async function startStandInProvider(options: {
 		}
 		const received = asked.api === "anthropic" ? strict?.receive(came, betasOf(request)) : undefined;
 		if (received?.kind === "refused") {
-			const { message, headers } = received.refusal;
+			const { message, headers, code } = received.refusal;
 			refusals.push({ path: request.url ?? "", body: text, message });
 			if (folder !== undefined) await writeFile(join(folder, `refused-${refusals.length}.json`), text);
-			const error = { type: "invalid_request_error", message };
+			const details = code === undefined ? {} : { details: { error_code: code } };
+			const error = { type: "invalid_request_error", message, ...details };
 			return send(response, 400, { type: "error", error, request_id: `req_${refusals.length}` }, headers);
 		}
 		const body = received?.body ?? came;
@@ -173,17 +178,29 @@ export async function startStandInProvider(options: {
 		const usage = useCache(api, model, body);
 		const number = requests.length + 1;
 		// A program may offer more tools later in a conversation.
-		const conversation = conversationOf(api, model, { ...body, tools: [] });
+		const conversation = ofBlocks.get(signatureIn(body)) ?? conversationOf(api, model, { ...body, tools: [] });
 		const seenThere = seen.get(conversation) ?? new Set();
 		seen.set(conversation, seenThere);
-		const answer = next(script, api, body, seenThere);
+		const isSummary = api === "anthropic" && body.compaction !== undefined;
+		const answer = isSummary ? ({ kind: "text", text: "" } as const) : next(script, api, body, seenThere);
 		const anthropic = received?.answer({ number, answer });
+		if (anthropic?.compaction?.reason === 529) {
+			const error = {
+				type: "overloaded_error",
+				message: "Overloaded",
+				details: { error_code: "compaction_unavailable" },
+			};
+			return send(response, 529, { type: "error", error });
+		}
+		if (isSummary) ofBlocks.set(String(anthropic?.content[0]?.signature), conversation);
 		const thinkingTokens = anthropic?.thinkingTokens ?? 0;
-		const tokens = { outputTokens: outputTokens + thinkingTokens, thinkingTokens };
+		const written = anthropic?.compaction?.outputTokens ?? outputTokens + thinkingTokens;
+		const tokens = { outputTokens: written, thinkingTokens };
 		requests.push({ api, path: request.url ?? "", model, body: text, usage, ...tokens, thinking: received?.findings });
 		if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
 		if (folder !== undefined) await writeFile(join(folder, `${String(number).padStart(4, "0")}-${api}.json`), text);
-		const parts = { number, model, usage, answer, anthropic };
+		const told = api === "anthropic" ? diagnostics.answer(messageId(number), body) : undefined;
+		const parts = { number, model, usage, answer, anthropic, told };
 		const streams = api === "gemini" ? pathname.includes(":stream") : body.stream === true;
 		const wrap = (one: unknown) => (asked.isWrapped ? { response: one, traceId: `trace_${number}` } : one);
 		if (!streams) return send(response, 200, wrap(wholeAnswer(api, parts)));
@@ -256,6 +273,11 @@ function totalsOf(
 		blocksGone: sum(({ thinking }) => thinking?.gone ?? 0),
 		stripped: sum(({ thinking }) => Number(thinking?.isStripped ?? false)),
 	};
+}
+
+function signatureIn({ messages }: Json): string {
+	const content = Array.isArray(messages) ? (messages[0] as Json | undefined)?.content : undefined;
+	return String(Array.isArray(content) ? (content[0] as Json | undefined)?.signature : undefined);
 }
 
 /** Conversations differ by their tools and their first message. */

@@ -1,4 +1,5 @@
 import { enforcementOf } from "./claude-models.ts";
+import { type CompactionOptions, createCompactionOnDemand } from "./compaction-on-demand.ts";
 import { type AppliedEdit, applyContextManagement, refusalOfContextManagement } from "./context-editing.ts";
 import { refusalOfBinding, refusalOfClearing, refusalOfGateway, refusalOfShape } from "./message-rules.ts";
 import {
@@ -26,6 +27,8 @@ export interface StandInThinking extends ThinkingAccount {
 	readonly rethinks?: number;
 	/** In front of the API is a gateway that knows `clear_thinking_20251015` and no other edit of the context. */
 	readonly refusesClearing?: boolean;
+	/** How the API's own summaries come out. */
+	readonly compaction?: CompactionOptions;
 	/** A 400 names the invalid block in a header. The API may leave it out; it is there unless this is false. */
 	readonly hasMismatchHeader?: boolean;
 }
@@ -59,6 +62,7 @@ export function createStrictMessages(options: StandInThinking): StrictMessages {
 	const { isGateway = false, tokens = 400, redactedEvery = Number.POSITIVE_INFINITY, rethinks = 0 } = options;
 	const { hasMismatchHeader = true, refusesClearing = false } = options;
 	const thinking = createPreservedThinking(options);
+	const compaction = createCompactionOnDemand(options.compaction);
 	let thoughts = 0;
 
 	return {
@@ -71,7 +75,9 @@ export function createStrictMessages(options: StandInThinking): StrictMessages {
 				refusalOfContextManagement(body, betas) ??
 				refusalOfShape(body);
 			if (message !== undefined) return { kind: "refused", refusal: { message, headers: {} } };
-			const checked = thinking.check(body, betas);
+			const ofCompaction = compaction.refusal(body, betas);
+			if (ofCompaction) return { kind: "refused", refusal: { ...ofCompaction, headers: {} } };
+			const checked = thinking.check(body, betas, compaction.standsFor(body));
 			if (checked.kind === "refused")
 				return hasMismatchHeader ? checked : { ...checked, refusal: { ...checked.refusal, headers: {} } };
 			const { sent, dropped, lost, isStripped, gone } = checked;
@@ -84,6 +90,10 @@ export function createStrictMessages(options: StandInThinking): StrictMessages {
 				body: cleared?.body ?? checked.body,
 				original,
 				answer(parts) {
+					if (body.compaction !== undefined) {
+						const { reason, content, outputTokens } = compaction.end(body, checked.bound);
+						return { content, thinkingTokens: 0, compaction: { reason, outputTokens } };
+					}
 					const again = Math.round(rethinks * checked.goneTokens);
 					const content = anthropicContent(parts);
 					const thinkingTokens = thinks(body) ? tokens + again : 0;

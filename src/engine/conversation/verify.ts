@@ -45,8 +45,11 @@ interface VerifyParameters {
 	/** Texts of people that stay in user messages, word for word and in this order. */
 	readonly pinned?: readonly string[] | undefined;
 	/** Set if an external strategy rewrote the list: it may replace any value, but the total by this meter may not grow. */
-	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
+	readonly rewrite?: { readonly meter: TokenMeter; readonly swap?: Swap | undefined } | undefined;
 }
+
+/** How many first messages, system messages among them, a signed block of the provider has replaced. */
+export type Swap = { readonly messages: number };
 
 /** Checks a written document against all promises, whoever planned its edits. */
 export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
@@ -55,7 +58,9 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const given = { before, after, ...parameters, report };
 	const check: Check = { ...given, trace: compareDocuments(given) };
 	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges, verifyObservations];
-	if (check.rewrite) checks.push(verifyNothingMoved, verifyNothingBetween, verifyStart);
+	if (check.rewrite) checks.push(verifyNothingBetween);
+	// A block goes first, as the provider's message, and summarised system messages are said again at the end.
+	if (check.rewrite && !check.rewrite.swap) checks.push(verifyNothingMoved, verifyStart);
 	for (const verifyPart of checks) verifyPart(check);
 	for (const detail of missingWords(after.transcript, parameters.pinned)) report("users_words_kept", detail);
 	return violations;
@@ -207,12 +212,13 @@ function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolea
 }
 
 /** The system messages stay unchanged, except for links between records in them. */
-function verifySystem({ before, after, trace: { origins, places }, report }: Check): void {
+function verifySystem({ before, after, rewrite, trace: { origins, places }, report }: Check): void {
+	const { messages: swapped = 0 } = rewrite?.swap ?? {};
 	const systemIn = ({ transcript }: ReadDocument) =>
 		[...transcript.messages.entries()].filter(([, { role }]) => role === "system");
 	const [was, is] = [systemIn(before), systemIn(after)];
-	const areWhole = was.every(([index, { paths }]) => places[index]?.length === paths.length);
-	const areKnown = is.every(([index]) => origins[index] !== isNew);
+	const areWhole = was.every(([index, { paths }]) => index < swapped || places[index]?.length === paths.length);
+	const areKnown = swapped > 0 || is.every(([index]) => origins[index] !== isNew);
 	if (areWhole && areKnown) return;
 	report("system_messages_kept", `${is.length} of them where ${was.length} should stay unchanged`);
 }

@@ -129,6 +129,7 @@ const sections: { readonly [Name in Section]: Readonly<Record<keyof Policy[Name]
 	},
 	compaction: {
 		strategy: { only: builtInStrategies, why: "module#Export and module:Class are code" },
+		by: ofProxy,
 		at_messages: "yes",
 		keep_last_messages: "yes",
 		keep_tool_groups: "yes",

@@ -40,7 +40,7 @@ export const truncationStrategies = [
 	"focus",
 ] as const;
 
-export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-then-summary"] as const;
+export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-then-summary", "provider"] as const;
 
 export type BuiltInStrategy = (typeof builtInStrategies)[number];
 

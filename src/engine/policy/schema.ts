@@ -234,7 +234,11 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 			if (parsed.kind === "unusable") context.addIssue({ code: "custom", message: parsed.problem });
 		}),
 		"hiding-then-summary",
-		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary`, or your own `module#Export` or `module:Class`, which no tool call may name.",
+		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary`, `provider` (Anthropic writes it, docs/compaction.md#provider), or your own `module#Export` or `module:Class`, which no tool call may name.",
+	),
+	by: choice(
+		["host", "provider"],
+		"Who compacts Anthropic requests in the proxy. `host`: the program itself. `provider`: Anthropic, in place of masking (docs/proxy.md#the-provider-compacts).",
 	),
 	at_messages: absentOr(messageNumber, "Number of messages from which compaction is due. Null: only tokens decide."),
 	keep_last_messages: field(z.int().min(0), 2, "Newest messages, without system messages, that no summary replaces."),

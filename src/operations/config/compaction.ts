@@ -19,7 +19,9 @@ export function createCompactionSource(from: {
 	readonly workingDirectory: string;
 }) {
 	const { environment, policyFile, workingDirectory } = from;
-	const endpoint = summariserOfEnvironment(environment);
+	const named = readEndpoint(environment);
+	const endpoint = named && summariserAt(named, endpointName(named.model), "chat");
+	const provider = named && summariserAt(named, "provider", "provider");
 	const checked = new Map<string, Promise<CheckedStrategy>>();
 	const module = () => import("./external-strategy.ts");
 
@@ -36,6 +38,8 @@ export function createCompactionSource(from: {
 	return {
 		/** One client for all calls; absent if the environment names no model. */
 		endpoint,
+		/** The same address, asked as Anthropic's Messages API. */
+		provider,
 		async loadStrategy(name: string, dependencies: StrategyDependencies) {
 			const { constructStrategy } = await module();
 			return constructStrategy(await checkNamed(name), dependencies);
@@ -44,19 +48,21 @@ export function createCompactionSource(from: {
 		async check({ compaction: { strategy } }: Policy) {
 			if (parseStrategyName(strategy).kind === "external") await checkNamed(strategy);
 		},
-		close: async () => endpoint?.close(),
+		close: async () => void (await Promise.all([endpoint?.close(), provider?.close()])),
 	};
 }
 
-/** The endpoint of `PALIMPSEST_LLM_…`. Ignores variables of other programs, which the user did not set for this one. */
-function summariserOfEnvironment(environment: Environment): Summariser | undefined {
-	const endpoint = readEndpoint(environment);
-	if (!endpoint) return undefined;
+/** Loads the endpoint with its first request. */
+function summariserAt(endpoint: Endpoint, name: string, api: "chat" | "provider"): Summariser {
 	let opened: Promise<Summariser> | undefined;
+	const open = () =>
+		api === "chat"
+			? import("../summariser/endpoint.ts").then((module) => module.createOpenAiCompatible(endpoint))
+			: import("../summariser/provider.ts").then((module) => module.createProviderEndpoint(endpoint));
 	return {
-		name: endpointName(endpoint.model),
+		name,
 		async summarise(request) {
-			opened ??= import("../summariser/endpoint.ts").then((module) => module.createOpenAiCompatible(endpoint));
+			opened ??= open();
 			return (await opened).summarise(request);
 		},
 		async close() {
@@ -67,9 +73,12 @@ function summariserOfEnvironment(environment: Environment): Summariser | undefin
 	};
 }
 
+type Endpoint = OpenAiCompatibleOptions & { readonly model: string };
+
 const longestTimeout = 2 ** 31 - 1;
 
-function readEndpoint(environment: Environment): (OpenAiCompatibleOptions & { readonly model: string }) | undefined {
+/** The endpoint of `PALIMPSEST_LLM_…`. Ignores variables of other programs, which the user did not set for this one. */
+function readEndpoint(environment: Environment): Endpoint | undefined {
 	const baseUrl = environment.PALIMPSEST_LLM_URL?.trim();
 	if (!baseUrl) return undefined;
 	const model = environment.PALIMPSEST_LLM_MODEL?.trim() ?? "";

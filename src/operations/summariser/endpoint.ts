@@ -113,7 +113,7 @@ const largestBody = 4 * 1024 * 1024;
  * Not by `fetch`: Node's gives up after 300 s without headers, which a local model may exceed, and its connections
  * cannot be closed. Redirects are not followed: they would carry the conversation to a host that the user did not name.
  */
-function connectTo(url: URL, headers: readonly string[]) {
+export function connectTo(url: URL, headers: readonly string[]) {
 	// Servers commonly close an idle connection after 5 s.
 	const connection = openConnection(url, { restMs: 4_000 });
 	return {
@@ -142,7 +142,7 @@ function connectTo(url: URL, headers: readonly string[]) {
 }
 
 /** The error of a request without a complete answer. It shows only the system's code, since a message may contain the key. */
-function connectionError(location: string, error: unknown): SummariserError {
+export function connectionError(location: string, error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const { code, advice: ofNetwork } = error as OutgoingError;
 	const shown = typeof code === "string" && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : "";
@@ -160,7 +160,7 @@ function connectionError(location: string, error: unknown): SummariserError {
 type ErrorFields = Readonly<Record<"code" | "type" | "param", string | undefined>>;
 
 /** Under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (FastAPI), or bare (Mistral, older vLLM). */
-function errorFieldsOf(value: unknown): ErrorFields {
+export function errorFieldsOf(value: unknown): ErrorFields {
 	const fields = [at(value, "error"), at(value, "detail"), value].find(isJsonObject);
 	return { code: word(at(fields, "code")), type: word(at(fields, "type")), param: word(at(fields, "param")) };
 }
@@ -207,7 +207,7 @@ const advice: Readonly<Record<SummariserErrorCode, string>> = {
 };
 
 /** If only the message says that the prompt is too long (older vLLM), the code is `unknown`. */
-function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
+export function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
 	const code = classify(status, fields);
 	const isRedirect = status >= 300 && status < 400;
 	const advised = isRedirect ? "It redirects elsewhere. Give the base URL that it leads to" : advice[code];

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import zlib from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
-import { objectOf, objectsOf } from "../../formats/json-text/value.ts";
+import { objectOf, objectsOf, stringAt } from "../../formats/json-text/value.ts";
 import { createJoinedChunks } from "../../operations/http/body.ts";
 import { createAwsEventReader } from "./aws-event-stream.ts";
 import type { Api } from "./observed-caching.ts";
@@ -26,6 +26,8 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 	let callsTools = false;
 	let hasFailed = false;
 	let isToldWhole = false;
+	let id: string | undefined;
+	let missReason: string | undefined;
 	const take = (text: string) => {
 		// Anthropic's API lists the reasoning that it has left out, in the first event.
 		if (text.includes('"thinking_dropped"') && text.includes('"input_transformations"')) hasDropped = true;
@@ -36,6 +38,10 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		if (/"stop_reason"\s*:\s*"tool_use"/.test(text)) callsTools = true;
 		const value = parsed(text);
 		hasFailed ||= mayFail && isError(value);
+		const message = objectOf(objectOf(value).message ?? value);
+		id ??= stringAt(message, "id");
+		for (const part of [message, objectOf(objectOf(value).delta)])
+			missReason = stringAt(objectOf(objectOf(part.diagnostics).cache_miss_reason), "type") ?? missReason;
 		const usage = usageIn(value);
 		served = { ...served, ...servedIn(value, usage) };
 		if (Object.keys(usage).length === 0) return;
@@ -77,6 +83,8 @@ export function readUsage(answer: Pick<IncomingMessage, "headers">, api: Api) {
 		hasDroppedReasoning: () => hasDropped,
 		/** The results that the provider has cleared from the input, by `applied_edits`. */
 		cleared: () => cleared,
+		/** Of Anthropic's API: the answer's name, and why its cache could not be read, where it was asked. */
+		diagnosed: () => ({ id, missReason }),
 		/** Whether an answer of Anthropic's API ends with calls of tools. */
 		callsTools: () => callsTools,
 		/** Whether a provider or a gateway says in an answer of status 200 that it has failed. */

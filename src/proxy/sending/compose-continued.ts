@@ -33,6 +33,8 @@ export function composeContinued<Written>(
 		branch: undefined,
 		asksToDrop: false,
 		asksToClear: false,
+		carriesBlock: false,
+		isDiagnosed: false,
 		charsSent: once(() => charsSent(transcript, paired, (place) => states[place])),
 	};
 	const whole = { ...form, written: undefined, states: paired.map(() => undefined), decided: new Set<number>() };
@@ -47,6 +49,7 @@ export function composeContinued<Written>(
 				dropping: none,
 				withoutReasoning: none,
 				withoutClearing: none,
+				withoutBlock: none,
 				earlier: none,
 				own: () => ({ ...whole, accepted: async () => {} }),
 			},

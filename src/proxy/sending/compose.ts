@@ -13,6 +13,7 @@ import { otherForms } from "./other-forms.ts";
 import { type Block, dropBlocks, keysOf, removals } from "./reasoning.ts";
 import type { HostRequest, OpenedConversation, Shared, WrittenEdit } from "./request.ts";
 import { charsSent, type ResultState } from "./states.ts";
+import { type Swap, swapFor, withSwap } from "./swap.ts";
 import { workingEdits } from "./working-hint.ts";
 
 /**
@@ -30,20 +31,28 @@ export async function compose<Written>(
 	const { decided, reasoning, out } = await decideAndNote(opened, request, shared);
 	if (decides && !opened.isHeldOut) memory.called(conversation);
 	const stateOf = (place: number) => decided.fresh.get(place) ?? decided.known[place];
-	const { remembered } = opened;
+	const { remembered, isHeldOut } = opened;
+	const swap = isHeldOut ? undefined : await noteCarrier(swapFor(request, remembered), opened, { request, memory });
 	const drops = remembered.dropsBlocks && request.takesBetas ? dropBlocks.edit(body) : undefined;
 	const writtenBefore: Pick<Branch, "writtenText"> = { writtenText: opened.branch?.writtenText };
-	const write = (stateAt: (place: number) => ResultState | undefined, left: readonly Block[], drop = drops) => {
+	const members = decides && !isHeldOut ? request.membersFor?.(conversation) : undefined;
+	const write = (
+		stateAt: (place: number) => ResultState | undefined,
+		left: readonly Block[],
+		drop = drops,
+		swapped: Swap | null | undefined = swap,
+	) => {
 		const clearing = contextManagement(body, paired, stateAt);
 		const isThere = objectOf(body).context_management !== undefined;
-		const edits: WrittenEdit[] = paired.flatMap(({ result }, place) => {
+		const own: WrittenEdit[] = paired.flatMap(({ result }, place) => {
 			const state = stateAt(place);
 			return state ? workingEdits(state, result, request.recallWays) : [];
 		});
-		edits.push(...removals(body, left), ...(drop ? [drop] : []));
+		own.push(...removals(body, left), ...(drop ? [drop] : []));
+		const edits = [...withSwap(own, body, swapped)];
 		if (clearing && isThere) edits.push({ kind: "replace", path: ["context_management"], replacement: clearing });
-		if (clearing && !isThere) return request.write(edits, writtenBefore, { context_management: clearing });
-		return edits.length === 0 ? undefined : request.write(edits, writtenBefore);
+		const added = clearing && !isThere ? { ...members, context_management: clearing } : members;
+		return edits.length === 0 && !added ? undefined : request.write(edits, writtenBefore, added);
 	};
 	const composed: Omit<Composed<Written>, "variants"> = {
 		number: decided.began.since,
@@ -57,6 +66,8 @@ export async function compose<Written>(
 		charsSent: once(() => charsSent(transcript, paired, stateOf)),
 		asksToDrop: drops !== undefined,
 		asksToClear: paired.some((_, place) => stateOf(place)?.kind === "cleared"),
+		carriesBlock: swap !== undefined,
+		isDiagnosed: members !== undefined,
 		branch: decides
 			? histories.keep(conversation, { transcript, paired, keys, ...writtenBefore }, opened.branch)
 			: undefined,
@@ -65,6 +76,24 @@ export async function compose<Written>(
 }
 
 type Deciding = Shared & { readonly onError: (error: unknown) => void };
+
+/**
+ * A swap whose message for what the block lacks is noted; without that message where it cannot be written. The first process
+ * that notes one wins.
+ */
+async function noteCarrier(
+	swap: Swap | undefined,
+	{ conversation, remembered, wait }: OpenedConversation,
+	{ request, memory }: { readonly request: HostRequest<unknown>; readonly memory: Shared["memory"] },
+): Promise<Swap | undefined> {
+	if (!swap?.isNew) return swap;
+	try {
+		await memory.note(conversation, { number: remembered.requests, carrier: swap.isNew }, wait);
+		return swapFor(request, memory.recall(conversation));
+	} catch {
+		return { ...swap, carrier: undefined };
+	}
+}
 
 interface Noting {
 	readonly decided: Decided;

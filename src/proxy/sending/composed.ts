@@ -24,6 +24,10 @@ export interface Composed<Written> {
 	readonly asksToDrop: boolean;
 	/** Whether it asks the API to clear results. */
 	readonly asksToClear: boolean;
+	/** Whether a summary of the provider stands in place of its first messages. */
+	readonly carriesBlock: boolean;
+	/** Whether the provider is asked why its cache broke. */
+	readonly isDiagnosed: boolean;
 	readonly variants: Variants<Written>;
 }
 
@@ -42,6 +46,8 @@ export interface Variants<Written> {
 	readonly withoutReasoning: () => Variant<Written> | undefined;
 	/** The provider clears nothing, now and in later requests; `undefined` if it was not asked to. */
 	readonly withoutClearing: () => Variant<Written> | undefined;
+	/** With the host's own messages in place of a summary, now and in later requests; `undefined` if none is in it. */
+	readonly withoutBlock: () => Variant<Written> | undefined;
 	/** Without the decisions of this request, which are then taken back; `undefined` if there are none. */
 	readonly earlier: () => Variant<Written> | undefined;
 	/** As the host sent it. */

@@ -24,6 +24,7 @@ import { type Plan, planAsked, planNext } from "./plan.ts";
 import { createPlanQueue, type PlanQueue } from "./plan-queue.ts";
 import { type HostRequest, type OpenedConversation, openRequest, type Shared } from "./request.ts";
 import type { Planning } from "./sent-history.ts";
+import { isSummarised, type SummaryRequest, summaryDue } from "./summary.ts";
 
 export interface Editing extends Shared {
 	/** Where the states are kept; `undefined` for this process only. */
@@ -94,6 +95,8 @@ export interface Prepared<Written> {
 	readonly composed: Composed<Written> | undefined;
 	/** The record for the ledger. Counts the tokens, so it runs while the upstream works. */
 	readonly facts: (sent?: Sent) => Promise<RequestFacts>;
+	/** The request for a summary of the provider, if one is due after an answer to a prompt of so many tokens. */
+	readonly summary?: (promptTokens: number, sent: string | undefined) => Promise<SummaryRequest | undefined>;
 	/** Archives originals and plans the next edits, while the upstream works. Never rejects. */
 	readonly planAhead: () => Promise<void>;
 }
@@ -140,7 +143,13 @@ export async function prepare<Written>(request: HostRequest<Written>, editing: E
 	if (asked && composed.branch) composed.branch.asked = asked;
 	if (composed.branch) composed.branch.sentLines = opened.sentLines;
 	opened.sentLines?.rest();
-	return { conversation, composed, facts, planAhead: () => planAhead(opened, composed, { request, editing }) };
+	return {
+		conversation,
+		composed,
+		facts,
+		summary: (promptTokens, written) => summaryDue(opened, composed, { request, editing, promptTokens, written }),
+		planAhead: () => planAhead(opened, composed, { request, editing }),
+	};
 }
 
 /**
@@ -204,6 +213,7 @@ function planAhead<Written>(
 	});
 	const kept = originals.keep(source.document, replaced).catch(faultOf("archive", editing));
 	const remembered = memory.recall(conversation);
+	if (isSummarised(request, policy, remembered)) return kept;
 	if (composed.number < remembered.frozenUntil || clearingFor(request, policy, remembered) === "refused") return kept;
 	const { tokensPerChar } = branch;
 	const how = { states, request, editing, tokensPerChar, isForwarded: true, pause: inTurns };
@@ -309,6 +319,7 @@ async function inPath<Written, Planned>(
 		if (isOver || editing.worked() - start > mostWorkMs) throw tooLong;
 	};
 	if (clearingFor(request, editing.policy, opened.remembered) === "refused") return undefined;
+	if (!what.isForwarded && isSummarised(request, editing.policy, opened.remembered)) return undefined;
 	const states = knownStates(opened, opened.remembered, editing.memory);
 	const tokensPerChar = opened.branch?.tokensPerChar;
 	const planning = planningOf(opened, { ...what, states, tokensPerChar, pause });

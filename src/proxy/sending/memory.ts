@@ -66,7 +66,7 @@ export function createMemory({
 		const { states = [], ...others } = note;
 		const changed = states.map(({ key, state }) => [key, state] as const);
 		take(conversation, others, changed);
-		if (states.length === 0) return;
+		if (states.length === 0 && !note.block && !note.carrier) return;
 		const entry = entries.of(conversation);
 		entry.isAlone = true;
 		entries.grow(entry, readLine(lineOf(note, { isStorable: () => true }))?.chars ?? 0);
@@ -118,6 +118,7 @@ export function createMemory({
 	};
 
 	return {
+		isStorable,
 		/** For all that one request asks of the journal. */
 		patience,
 		/** What this process knows. */

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
 import type { ToolResult } from "../../engine/conversation/transcript.ts";
 import { listOf, objectsOf, stringAt } from "../../formats/json-text/value.ts";
+import { type BlockNote, type CarrierNote, readBlockNote, readCarrierNote } from "./block-notes.ts";
 import { decodedChars, decodeValues, encodeValues, type ResultState } from "./states.ts";
 
 /** The notes that a request adds. */
@@ -23,6 +24,11 @@ export interface Note {
 	readonly isEnforced?: true | undefined;
 	readonly dropsBlocks?: true | undefined;
 	readonly refusesClearing?: true | undefined;
+	/** A summary of the provider, and the message that takes what it lacks. */
+	readonly block?: BlockNote | undefined;
+	readonly carrier?: CarrierNote | undefined;
+	/** The provider has written none, or has refused one. */
+	readonly refusesBlocks?: true | undefined;
 }
 
 export interface StateChange {
@@ -58,6 +64,9 @@ export function lineOf(note: Note, { isStorable }: { readonly isStorable: (text:
 		enforced: note.isEnforced,
 		drops_blocks: note.dropsBlocks,
 		refuses_clearing: note.refusesClearing,
+		block: note.block && isStorable(JSON.stringify(note.block)) ? note.block : undefined,
+		carrier: note.carrier,
+		refuses_blocks: note.refusesBlocks,
 	});
 }
 
@@ -89,6 +98,9 @@ export function readLine(line: string) {
 		...(read.enforced === true ? { isEnforced: true } : {}),
 		...(read.drops_blocks === true ? { dropsBlocks: true } : {}),
 		...(read.refuses_clearing === true ? { refusesClearing: true } : {}),
+		block: readBlockNote(read.block),
+		carrier: readCarrierNote(read.carrier),
+		...(read.refuses_blocks === true ? { refusesBlocks: true } : {}),
 	};
 	const decoded = pairsIn(states).flatMap(([key, value]) => {
 		const state = decodeState(value);

@@ -9,6 +9,7 @@ import type { Note } from "./notes.ts";
 import { type Block, dropBlocks, keysOf } from "./reasoning.ts";
 import type { HostRequest, OpenedConversation } from "./request.ts";
 import type { ResultState } from "./states.ts";
+import type { Swap } from "./swap.ts";
 
 /**
  * Requests of a conversation without another decision: after one that was refused, and after the next one if that is refused, too.
@@ -29,6 +30,8 @@ export function otherForms<Written>(
 			stateOf: (place: number) => ResultState | undefined,
 			left: readonly Block[],
 			drops?: ReturnType<typeof dropBlocks.edit>,
+			/** Null: with the host's own messages. */
+			swap?: Swap | null,
 		) => Written | undefined;
 	},
 ): Variants<Written> {
@@ -94,6 +97,11 @@ export function otherForms<Written>(
 			const states = paired.map((_, place) => sent(place));
 			return { ...variant(write(sent, out), out, note), states, asksToClear: false, why: undefined };
 		},
+		withoutBlock() {
+			if (!composed.carriesBlock) return undefined;
+			const written = write(stateOf, out, undefined, null);
+			return { ...variant(written, out, { refusesBlocks: true }), carriesBlock: false };
+		},
 		earlier() {
 			if (fresh.size === 0) return undefined;
 			const before = (place: number) => known[place];
@@ -116,6 +124,8 @@ export function otherForms<Written>(
 				states,
 				asksToDrop: false,
 				asksToClear: false,
+				carriesBlock: false,
+				isDiagnosed: false,
 			};
 		},
 	};

@@ -1,3 +1,4 @@
+import type { BlockNote, CarrierNote } from "./block-notes.ts";
 import type { Note } from "./notes.ts";
 import { isGone, type ResultState } from "./states.ts";
 
@@ -31,6 +32,11 @@ export interface Remembered {
 	readonly dropsBlocks: boolean;
 	/** Whether the provider has refused to clear results. */
 	readonly refusesClearing: boolean;
+	/** Summaries of the provider, oldest first, and the messages that take what they lack. */
+	readonly blocks: readonly BlockNote[];
+	readonly carriers: readonly CarrierNote[];
+	/** Whether it has written no summary, or has refused one. */
+	readonly refusesBlocks: boolean;
 	/** The time of its last request, in ms since 1970, also of other processes. */
 	readonly lastCall: number | undefined;
 	/** Notes of this process that could not be written. */
@@ -56,6 +62,9 @@ export interface Entry extends Remembered {
 	isEnforced: boolean;
 	dropsBlocks: boolean;
 	refusesClearing: boolean;
+	readonly blocks: BlockNote[];
+	readonly carriers: CarrierNote[];
+	refusesBlocks: boolean;
 	lastCall: number | undefined;
 	/** By the key of a result, the place in the journal at which its state was last changed. */
 	readonly changedAt: Map<string, number>;
@@ -88,6 +97,9 @@ export function newEntry(): Entry {
 		isEnforced: false,
 		dropsBlocks: false,
 		refusesClearing: false,
+		blocks: [],
+		carriers: [],
+		refusesBlocks: false,
 		lastCall: undefined,
 		changedAt: new Map(),
 		read: 0,
@@ -141,5 +153,8 @@ export function takeNote(
 	entry.isEnforced ||= note.isEnforced === true;
 	entry.dropsBlocks ||= note.dropsBlocks === true;
 	entry.refusesClearing ||= note.refusesClearing === true;
+	if (note.block) entry.blocks.push(note.block);
+	if (note.carrier) entry.carriers.push(note.carrier);
+	entry.refusesBlocks ||= note.refusesBlocks === true;
 	return holds;
 }

@@ -49,6 +49,8 @@ export interface HostRequest<Written> {
 	readonly isEnforced: boolean;
 	/** Whether beta features of Anthropic's API may be asked for beside those of the host. */
 	readonly takesBetas?: boolean | undefined;
+	/** Members that a request of a conversation gets where the host has not: a question to the provider. */
+	readonly membersFor?: ((conversation: string) => Readonly<Record<string, unknown>> | undefined) | undefined;
 	/**
 	 * Composes the request that is sent. `branch` keeps the text written for the request before; `added` are members that the
 	 * body has not.
@@ -60,7 +62,10 @@ export interface HostRequest<Written> {
 	) => Written;
 }
 
-export type WrittenEdit = PlacedValue | ReturnType<typeof removals>[number];
+export type WrittenEdit =
+	| PlacedValue
+	| ReturnType<typeof removals>[number]
+	| { readonly kind: "insert"; readonly path: PlacedValue["path"]; readonly value: unknown };
 
 export type Opened = Awaited<ReturnType<typeof openRequest>>;
 

@@ -15,9 +15,10 @@ export async function sendAgain<Written>(
 	ask: (form: Variant<Written>) => Promise<"accepted" | RefusedFor | "no_answer">,
 ): Promise<Variant<Written> | "refused" | "no_answer"> {
 	if (noDecision === "held_out" || (written === undefined && first !== "reasoning")) return "refused";
-	const { withoutInvalid, withoutClearing, dropping, withoutReasoning, earlier, own } = variants;
+	const { withoutBlock, withoutInvalid, withoutClearing, dropping, withoutReasoning, earlier, own } = variants;
 	const ofReasoning = [withoutInvalid, dropping, withoutReasoning];
 	const ofDecisions = [earlier, own];
+	const ofBlocks = [withoutBlock];
 	let refusedFor = first;
 	let hasAskedToClear = false;
 	for (;;) {
@@ -25,6 +26,7 @@ export async function sendAgain<Written>(
 		// provider's rules, the clearing may have made it so.
 		const isNextReasoning = refusedFor === "reasoning" && ofReasoning.length === 3;
 		const formOf =
+			ofBlocks.shift() ??
 			(!hasAskedToClear && !isNextReasoning ? withoutClearing : undefined) ??
 			(refusedFor === "reasoning" ? ofReasoning.shift() : undefined) ??
 			ofDecisions.shift() ??

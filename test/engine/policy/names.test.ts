@@ -3,7 +3,7 @@ import { builtInStrategies, parseStrategyName } from "../../../src/engine/policy
 
 describe("parseStrategyName", () => {
 	it("accepts the built-in strategies (docs/compaction.md)", () => {
-		expect(builtInStrategies).toEqual(["llm-summary", "tool-result-hiding", "hiding-then-summary"]);
+		expect(builtInStrategies).toEqual(["llm-summary", "tool-result-hiding", "hiding-then-summary", "provider"]);
 		for (const name of builtInStrategies) expect(parseStrategyName(name)).toEqual({ kind: "built_in", name });
 	});
 
