@@ -103,8 +103,8 @@ describe.each([
 ] as const)("a request of pi by %s", (name, api) => {
 	it("is sent with old results masked for good, and pi's own session stays unchanged", async () => {
 		const { call, recall, play } = load();
-		await play(name, api, [1, 29]);
-		const payload = payloadOf(name, 30);
+		await play(name, api, [1, 43]);
+		const payload = payloadOf(name, 44);
 		const before = textsIn(payload);
 		const sent = await call("before_provider_request", { payload }, api);
 		expect(textsIn(payload)).toEqual(before);
@@ -114,7 +114,7 @@ describe.each([
 		const ref = / #(\w+)\]/.exec(masked[0] as string)?.[1];
 		expect(before.some((text) => text.startsWith(outputOf(0, 1_000)))).toBe(true);
 		expect(await recall({ ref, max_tokens: 100 })).toContain("src/part-0/file-1.ts:7: value 1 is read here\n");
-		const later = maskedIn(await play(name, api, [31, 32]));
+		const later = maskedIn(await play(name, api, [45, 46]));
 		expect(later.slice(0, masked.length)).toEqual(masked);
 	});
 
