@@ -37,6 +37,11 @@ const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 		/^palimpsest install [\w-]+ --gateway(?: github browser)?$/,
 		"names servers of a host; test/commands/install-gateway.test.ts has some",
 	],
+	[/--strategy provider /, "needs the provider; test/operations/compact-by-provider.test.ts has a stand-in"],
+	[
+		/^palimpsest proxy --listen /,
+		"needs tokens and Redis; test/proxy/server-fleet.long.test.ts has Redis, tenants.test.ts tokens",
+	],
 	[/--auth-issuer /, "needs the issuer; test/mcp/http/authenticate-jwt.test.ts has one"],
 ];
 /** Commands that end with another code than 0, as they should. */

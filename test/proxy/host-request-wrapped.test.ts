@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 let provider: StandInProvider;
 afterEach(() => provider.close());
 
-const script = { toolTurns: 24, fileChars: 12_000 };
+const script = { toolTurns: 30, fileChars: 12_000 };
 const parameters = { type: "object", properties: { command: { type: "string" } } };
 const tools = [{ functionDeclarations: [{ name: "run_shell_command", parameters }] }];
 
@@ -40,7 +40,7 @@ it("masks in the request that a Google sign-in wraps, and leaves the wrapper", a
 	const archive = await openArchive({ where: "memory" });
 	const upstreams = { gemini: provider.origin };
 	const proxy = await startProxy({ port: 0, upstreams, policy: policyOf({ preset: "balanced" }), archive });
-	expect(await playSession(`http://127.0.0.1:${proxy.port}`)).toContain("Saw 24 of 24 files.");
+	expect(await playSession(`http://127.0.0.1:${proxy.port}`)).toContain("Saw 30 of 30 files.");
 	await proxy.close();
 	expect(provider.refusals).toEqual([]);
 	const last = JSON.parse(provider.requests.at(-1)?.body ?? "{}");

@@ -1,7 +1,7 @@
 import type { CallTokens, ReplayHistory } from "../masking/history.ts";
 
 /**
- * A way to replace old messages by a summary (docs/measure.md#summaries). `provider`: Anthropic writes it from the cached prompt,
+ * A way to replace old messages by a summary (docs/measure.md#policies). `provider`: Anthropic writes it from the cached prompt,
  * and kept reasoning stays valid. `summary`: a model reads the messages afresh, and kept reasoning that is bound to them goes.
  */
 export interface ReplayedCompaction {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
 import { objectOf } from "../../formats/json-text/value.ts";
 
-/** A summary of the provider in the place of the first messages of the host (docs/proxy.md#compaction-by-the-provider). */
+/** A summary of the provider in the place of the first messages of the host (docs/proxy.md#the-provider-compacts). */
 export interface BlockNote {
 	/** How many messages of the host it replaces. */
 	readonly messages: number;
