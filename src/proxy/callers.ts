@@ -8,6 +8,8 @@ export interface Caller {
 	readonly principal: string;
 	/** For the figures. */
 	readonly person: string;
+	/** Whether it is known to be one: only the provider can say that of its key. */
+	readonly isProved: boolean;
 }
 
 /** A request without what is meant for this proxy alone: nothing of it goes upstream. */
@@ -55,11 +57,11 @@ export function createCallerCheck(by: {
 	const { tokens, serverKey } = by;
 	const ofToken = (token: string | undefined): Caller | undefined => {
 		const found = token === undefined ? undefined : tokens && findToken(tokens.current(), token);
-		return found && { principal: principalOfToken(found), person: found.name };
+		return found && { principal: principalOfToken(found), person: found.name, isProved: true };
 	};
 	const ofKey = (key: string, ownKey: string): Caller => {
 		const hash = createHmac("sha256", ownKey).update(key).digest("hex").slice(0, 32);
-		return { principal: `key ${hash}`, person: `key ${hash.slice(0, 8)}` };
+		return { principal: `key ${hash}`, person: `key ${hash.slice(0, 8)}`, isProved: false };
 	};
 	return {
 		ofToken,

@@ -55,6 +55,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 	try {
 		const at = exchange.editing.now();
 		const sent = await askWith(asked, composed, exchange);
+		if (isGood(sent?.answer)) exchange.proof.isGiven = true;
 		// Another form was accepted, in which nothing is asked.
 		if (composed?.isDiagnosed && sent?.sent?.isDiagnosed === false && isGood(sent.answer))
 			exchange.diagnosis?.refused();
@@ -110,7 +111,7 @@ async function prepareOrPass(
 	asked: AskedWhole,
 	exchange: Exchange,
 ): Promise<Prepared<string> | "as_sent" | "thread" | "large" | "no_room" | "no_format" | { readonly batch: string }> {
-	const { route, editing, owner, accounts, upstream, recallCommand, log } = exchange;
+	const { route, editing, owner, proof, accounts, upstream, recallCommand, log } = exchange;
 	const { policy, archive, onFault } = editing;
 	try {
 		const read = await readRequest(asked.body.bytes, {
@@ -118,6 +119,7 @@ async function prepareOrPass(
 			policy,
 			encoding: asked.headers["content-encoding"],
 			owner,
+			isProved: proof.isGiven,
 			recall: archive && policy.archive.recall_hint ? { command: recallCommand } : undefined,
 			termsOf: (body) => termsOf(body, route, exchange),
 			membersFor: (conversation, body) =>

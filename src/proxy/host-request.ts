@@ -67,6 +67,7 @@ interface ReadHow {
 	readonly recall: { readonly command: string | undefined } | undefined;
 	/** The identity of the caller. */
 	readonly owner?: string | undefined;
+	readonly isProved?: boolean | undefined;
 	readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
 	readonly isEnforced: boolean;
 	readonly membersFor?: (conversation: string, body: JsonObject) => JsonObject | undefined;
@@ -105,6 +106,7 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 	const request: HostRequest<string> = {
 		body,
 		owner,
+		isProved: how.isProved,
 		formats: formatsOf(route),
 		terms: how.termsOf(body),
 		model: route.model ?? stringAt(objectOf(body), "model"),

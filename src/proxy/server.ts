@@ -141,7 +141,14 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		return { ledger, keepWarm: options.keepWarm && createKeepWarm(warm) };
 	};
 	const leavesWithConnection = options.keepWarm === "while_connected";
-	const own: Tenant = { ...open(options.figures), editing, person: "", owner: "", underWay: 0 };
+	const own: Tenant = {
+		...open(options.figures),
+		editing,
+		person: "",
+		owner: "",
+		proof: { isGiven: true },
+		underWay: 0,
+	};
 	const tenants = callers && createTenants({ callers, editing, open, now });
 	const readiness = createReadiness({});
 	const metrics = options.metrics ? await createProxyMetrics(tenants?.status ?? own.ledger.status) : undefined;

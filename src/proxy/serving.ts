@@ -37,6 +37,8 @@ export interface Tenant extends Pick<Serving, "editing" | "ledger" | "keepWarm">
 	readonly person: string;
 	/** The identity to which states belong; "" for the only user of a machine. */
 	readonly owner: string;
+	/** Whether the provider has accepted the key that names the caller. Before, nothing new is decided or archived for it. */
+	readonly proof: { isGiven: boolean };
 	/** Absent: without limits. */
 	readonly counts?: ReturnType<typeof createCallerCounts>;
 	/** Requests that are under way or planned on. */
@@ -44,7 +46,7 @@ export interface Tenant extends Pick<Serving, "editing" | "ledger" | "keepWarm">
 }
 
 /** One request and its answer. */
-export interface Exchange extends Serving, Pick<Tenant, "owner" | "counts"> {
+export interface Exchange extends Serving, Pick<Tenant, "owner" | "proof" | "counts"> {
 	readonly response: ServerResponse;
 	readonly route: Route;
 	readonly upstream: Upstream;

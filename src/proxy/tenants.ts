@@ -37,11 +37,12 @@ export function createTenants(what: {
 	/** Of those who were let go. */
 	let former = booksOfAll([], started);
 
-	const openTenant = async ({ principal, person }: Caller): Promise<Tenant> => ({
+	const openTenant = async ({ principal, person, isProved }: Caller): Promise<Tenant> => ({
 		...open(callers.figuresOf?.(person)),
 		editing: withArchiveOf(editing, await callers.archiveOf(principal)),
 		person,
 		owner: principal,
+		proof: { isGiven: isProved },
 		counts: createCallerCounts({ ...usualCallerLimits, ...callers.limits }, now),
 		underWay: 0,
 	});

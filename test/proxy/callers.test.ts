@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createTokenList } from "../../src/operations/http/auth-tokens.ts";
 import { createCallerCheck, readCallersRequest } from "../../src/proxy/callers.ts";
-import { createGate, sendSettled } from "./played.ts";
-import { requestOf, sessionApis, turnsOf } from "./sessions.ts";
-import { from, serverKey, startTeam, tokens } from "./team.ts";
+import type { Archive } from "../../src/storage/archive/archive.ts";
+import { createGate, early, sendSettled, startPlayed } from "./played.ts";
+import { isMasked, requestOf, sessionApis, turnsOf } from "./sessions.ts";
+import { from, serverKey, startTeam, teamOf, tokens } from "./team.ts";
 import { send, startUpstream, until } from "./upstream.ts";
 
 const request = requestOf("anthropic", turnsOf(1, 100));
@@ -59,6 +60,7 @@ describe("a request to a proxy with several callers", () => {
 		expect(known).toEqual({
 			principal: expect.stringMatching(/^key [0-9a-f]{32}$/),
 			person: expect.stringMatching(/^key [0-9a-f]{8}$/),
+			isProved: false,
 		});
 		expect(of({ authorization: `Bearer ${key}` })).toEqual(known);
 		expect(of({}, `/v1beta/models/m:generateContent?key=${key}`)).toEqual(known);
@@ -78,6 +80,35 @@ describe("a request to a proxy with several callers", () => {
 			{ "x-api-key": key, "x-palimpsest-token": "a-token-that-nobody-has-been-given" },
 		];
 		for (const headers of refused) expect(of(headers as Record<string, string>)).toHaveProperty("expected");
+	});
+
+	it("under a provider's key is cut, masked and archived only once the provider has accepted that key", async () => {
+		const { callers } = await teamOf();
+		const archived: string[] = [];
+		const archiveOf = async (principal: string) => {
+			const archive = (await callers.archiveOf(principal)) as Archive;
+			const put: Archive["put"] = (...given) => {
+				archived.push(principal);
+				return archive.put(...given);
+			};
+			return { ...archive, put };
+		};
+		const team = await startPlayed({ policy: early, callers: { ...callers, archiveOf } }, ({ headers }, response) => {
+			if (headers["x-api-key"] !== key) response.statusCode = 401;
+			response.end("{}");
+		});
+		const proxy = await team.start();
+		const play = async (own: string) => {
+			for (let count = 1; count <= 6; count += 1) {
+				const asked = requestOf("anthropic", turnsOf(count, 30_000));
+				await sendSettled(proxy, { ...asked, headers: { ...(asked.headers as object), "X-Api-Key": own } });
+			}
+			return team.lastTexts().filter(isMasked).length;
+		};
+		expect(await play("sk-ant-api03-a-key-that-nobody-has")).toBe(0);
+		expect(archived).toEqual([]);
+		expect(await play(key)).toBeGreaterThan(1);
+		expect(new Set(archived).size).toBe(1);
 	});
 
 	it("comes under any name of the machine, and from no foreign web page", async () => {

@@ -102,8 +102,11 @@ export interface Prepared<Written> {
 }
 
 /** Composes the request that is sent. Everything but the edited values stays. */
-export async function prepare<Written>(request: HostRequest<Written>, editing: Editing): Promise<Prepared<Written>> {
-	const opened = await openRequest(request, editing);
+export async function prepare<Written>(given: HostRequest<Written>, editing: Editing): Promise<Prepared<Written>> {
+	const opened = await openRequest(given, editing);
+	// Of a conversation that has been here, the caller is known: what was sent has to stay.
+	const isKnown = given.isProved !== false || (opened.conversation !== undefined && opened.remembered.messages > 0);
+	const request = isKnown ? given : { ...given, decides: false, continues: false };
 	const facts = async (sent?: Sent) => {
 		await countLarge(opened.transcript, request.model, editing);
 		return factsOf({ opened, request, sent, policy: editing.policy });

@@ -45,6 +45,8 @@ export interface HostRequest<Written> {
 	readonly continues?: boolean | undefined;
 	/** False for a request that counts tokens, compacts, or is one of a batch: it gets the known states alone. */
 	readonly decides: boolean;
+	/** False: nobody has said yet that the caller is the one it claims, so nothing begins for a conversation that is new here. */
+	readonly isProved?: boolean | undefined;
 	/** Whether the account is known to check the messages that reasoning is bound to. */
 	readonly isEnforced: boolean;
 	/** Whether beta features of Anthropic's API may be asked for beside those of the host. */
