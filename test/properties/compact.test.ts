@@ -20,7 +20,8 @@ const countTokens = await loadCounter("o200k_base");
 const seen = { hidden: 0, summarised: 0, unchanged: 0, removed: 0, rewritten: 0, refused: 0, rounds: 0 };
 
 const compactions: fc.Arbitrary<NonNullable<PolicyLayer["compaction"]>> = fc.record({
-	strategy: fc.constantFrom(...builtInStrategies),
+	// Only an API writes the summary of `provider`.
+	strategy: fc.constantFrom(...builtInStrategies.filter((name) => name !== "provider")),
 	keep_last_messages: fc.integer({ min: 0, max: 6 }),
 	keep_tool_groups: fc.integer({ min: 1, max: 6 }),
 });

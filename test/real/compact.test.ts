@@ -54,7 +54,8 @@ describe.skipIf(!hasRealData)("every real conversation at half its size", () => 
 		const count = seen.get(format) ?? { compactions: 0, hidden: 0, summarised: 0, unchanged: 0, archived: 0, edits: 0 };
 		seen.set(format, count);
 
-		for (const name of builtInStrategies) {
+		// Only an API writes the summary of `provider`.
+		for (const name of builtInStrategies.filter((one) => one !== "provider")) {
 			const archive = (await openArchive({ where: "memory" })) as Archive;
 			const outcome = await compact(name, { conversation, contextWindow, reserveTokens: 0, archive });
 			const { report } = outcome;
