@@ -12,7 +12,11 @@ it.each([
 	[["recall", "a", "b"], "expected 1 argument; got 2", "recall"],
 	[["proxy", "--port", "x"], "expected a whole number, 0 to 65535 for --port <port>; got 'x'", "proxy"],
 	[["proxy", "--port", "it's"], "expected a whole number, 0 to 65535 for --port <port>; got 'it's'", "proxy"],
-	[["stats", "--by", "x"], "expected one of day, person, project, program, model, agent for --by <what>; got 'x'", "stats"],
+	[
+		["stats", "--by", "x"],
+		"expected one of day, person, project, program, model, agent for --by <what>; got 'x'",
+		"stats",
+	],
 	[["replay", "x", "--breaks", "--model", "y"], "expected --breaks or --model <names>; got both", "replay"],
 	[["trial"], "expected --program <program>; got none", "trial"],
 ] as const)("%j says what was expected, what came, and where the help is", async (parameters, text, command) => {

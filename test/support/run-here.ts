@@ -4,6 +4,7 @@ import { answerHookCall } from "../../src/commands/hook.ts";
 import { createProgram } from "../../src/commands/program.ts";
 import { runProgram } from "../../src/commands/usage.ts";
 import { builtCli } from "./built-cli.ts";
+import { noteListeners } from "./process-listeners.ts";
 import type { CliRun, CliRunOptions } from "./run-cli.ts";
 import { cleanEnvironment } from "./scratch-folder.ts";
 
@@ -23,6 +24,7 @@ async function runNow(
 	parameters: readonly string[],
 	{ folder, input = "", environment }: CliRunOptions,
 ): Promise<CliRun> {
+	const forgetListeners = noteListeners();
 	const written = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
 	const streams = ["stdout", "stderr"] as const;
 	for (const name of streams) {
@@ -38,7 +40,7 @@ async function runNow(
 		.mockReturnValue(Readable.from([Buffer.from(input)]) as typeof process.stdin);
 	for (const name of Object.keys(process.env)) if (name.startsWith("PALIMPSEST_")) vi.stubEnv(name, undefined);
 	for (const [name, value] of Object.entries({ ...cleanEnvironment(folder), ...environment })) vi.stubEnv(name, value);
-	const before = { folder: process.cwd(), argv: process.argv, faults: process.listeners("uncaughtException") };
+	const before = { folder: process.cwd(), argv: process.argv };
 	process.argv = [process.execPath, builtCli, ...parameters];
 	process.chdir(folder);
 	try {
@@ -56,14 +58,9 @@ async function runNow(
 		process.exitCode = undefined;
 		process.chdir(before.folder);
 		process.argv = before.argv;
-		for (const listener of process.listeners("uncaughtException")) {
-			if (!before.faults.includes(listener)) process.off("uncaughtException", listener);
-		}
 		vi.unstubAllEnvs();
 		stdin.mockRestore();
-		for (const name of streams) {
-			process[name].removeAllListeners("error");
-			vi.mocked(process[name].write).mockRestore();
-		}
+		for (const name of streams) vi.mocked(process[name].write).mockRestore();
+		forgetListeners();
 	}
 }

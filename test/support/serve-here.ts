@@ -6,6 +6,7 @@ import { vi } from "vitest";
 import { createProgram } from "../../src/commands/program.ts";
 import { runProgram } from "../../src/commands/usage.ts";
 import { builtCli } from "./built-cli.ts";
+import { noteListeners } from "./process-listeners.ts";
 import { cleanEnvironment } from "./scratch-folder.ts";
 
 export interface ServedHere {
@@ -65,8 +66,7 @@ async function startHere(
 		places.length = 0;
 		restoreStandardError();
 	};
-	const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-	const listening = signals.map((signal) => process.listeners(signal));
+	const forgetListeners = noteListeners();
 	const stdin = vi.spyOn(process, "stdin", "get").mockReturnValue(input as never);
 	const stdout = vi.spyOn(process, "stdout", "get").mockReturnValue(output as never);
 	try {
@@ -81,11 +81,7 @@ async function startHere(
 		process.exitCode = undefined;
 		stdin.mockRestore();
 		stdout.mockRestore();
-		for (const [index, signal] of signals.entries()) {
-			for (const listener of process.listeners(signal)) {
-				if (!listening[index]?.includes(listener)) process.off(signal, listener);
-			}
-		}
+		forgetListeners();
 	}
 	return { transport: clientEnd({ input: output, output: input, end }), stderr: () => told.slice(start) };
 }

@@ -16,7 +16,7 @@ export function repeatsOf(
 	request: Pick<HostRequest<unknown>, "body" | "decides" | "takesBetas" | "terms">,
 	shared: Shared,
 ): ReadonlyMap<number, LeftOut> {
-	const { policy, memory } = shared;
+	const { policy } = shared;
 	const { remembered } = opened;
 	const found = new Map<number, LeftOut>();
 	const isFrozen = remembered.requests + 1 <= remembered.frozenUntil;
@@ -24,7 +24,7 @@ export function repeatsOf(
 		return found;
 	const clearing = clearingFor(request, policy, remembered);
 	if (clearing !== "off" || mayBeHidden(request)) return found;
-	const states = knownStates(opened, remembered, memory);
+	const states = knownStates(opened, remembered);
 	const due = arrivingPlaces(opened, states).filter((place) =>
 		mayRepeat(opened.paired[place] as PairedResult, opened.transcript, policy),
 	);

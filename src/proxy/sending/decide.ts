@@ -26,7 +26,7 @@ export function decideStates(
 	const { transcript, remembered, keys, isHeldOut } = opened;
 	const number = remembered.requests + 1;
 	const began = { since: number, at: transcript.messages.length, changed: 0 };
-	const remain = isHeldOut ? keys.map(() => undefined) : knownStates(opened, remembered, shared.memory);
+	const remain = isHeldOut ? keys.map(() => undefined) : knownStates(opened, remembered);
 	const before = mayClear(request, remembered) ? remain : remain.map(uncleared);
 	const mend = (stateOf: (place: number) => ResultState | undefined) =>
 		isHeldOut ? new Map<number, ResultState>() : mendRepeats(opened, { ...shared, ...request, stateOf, began });

@@ -9,7 +9,6 @@ import { archivingOf } from "../../storage/restore/originals.ts";
 import { placeholdersOf } from "../../storage/restore/recognise.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { Clearing } from "./clearing.ts";
-import type { Memory } from "./memory.ts";
 import type { StateChange } from "./notes.ts";
 import type { Decision } from "./plan.ts";
 import type { Remembered } from "./remembered.ts";
@@ -35,14 +34,14 @@ export function reasonAgainst(
 }
 
 /** Finds the known states by place. A result that another conversation has sent masked or cut stays so. */
-export function knownStates({ source, paired, keys }: OpenedConversation, remembered: Remembered, memory: Memory) {
+export function knownStates({ source, paired, keys, elsewhere }: OpenedConversation, remembered: Remembered) {
 	// A result without a state was sent whole, if the conversation has been here.
 	if (remembered.messages > 0) return keys.map((key) => remembered.states.get(key));
 	const unread = firstUnread(source);
 	return keys.map((key, place): ResultState | undefined => {
 		const own = remembered.states.get(key);
 		if (own) return own;
-		const adopted = memory.stateAnywhere(key);
+		const adopted = elsewhere?.get(key);
 		const isUnread = (paired[place] as PairedResult).message >= unread;
 		// The same call can come again in another conversation, where it was never read.
 		return adopted && !(isUnread && isGone(adopted)) ? { ...adopted, changed: 0 } : undefined;

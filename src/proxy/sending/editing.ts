@@ -165,10 +165,10 @@ export async function prepareBatch<Written>(
 ): Promise<(Written | undefined)[]> {
 	const { memory } = editing;
 	let isRead = false;
-	const findElsewhere: typeof memory.findElsewhere = async (...given) => {
-		if (isRead && memory.readsAllElsewhere) return;
+	const findElsewhere: typeof memory.findElsewhere = (keys, wait) => {
+		const found = memory.findElsewhere(keys, wait, { isRead });
 		isRead = true;
-		await memory.findElsewhere(...given);
+		return found;
 	};
 	const memoryOnce = { ...memory, findElsewhere };
 	const written: (Written | undefined)[] = [];
@@ -323,7 +323,7 @@ async function inPath<Written, Planned>(
 	};
 	if (clearingFor(request, editing.policy, opened.remembered) === "refused") return undefined;
 	if (!what.isForwarded && isSummarised(request, editing.policy, opened.remembered)) return undefined;
-	const states = knownStates(opened, opened.remembered, editing.memory);
+	const states = knownStates(opened, opened.remembered);
 	const tokensPerChar = opened.branch?.tokensPerChar;
 	const planning = planningOf(opened, { ...what, states, tokensPerChar, pause });
 	const work = countLarge(opened.transcript, request.model, editing).then(() => plan(planning));

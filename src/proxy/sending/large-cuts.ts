@@ -33,7 +33,7 @@ export async function cutElsewhere<Written>(
 	const isFrozen = remembered !== undefined && remembered.requests + 1 <= remembered.frozenUntil;
 	if (reasonAgainst({ isHeldOut: opened.isHeldOut === true }, isFrozen, shared) !== undefined) return;
 	const known =
-		opened.conversation === undefined ? paired.map(() => undefined) : knownStates(opened, opened.remembered, memory);
+		opened.conversation === undefined ? paired.map(() => undefined) : knownStates(opened, opened.remembered);
 	arrivalsOf(opened, arrivingPlaces(opened, known), { ...shared, recall, repeats: opened.repeats });
 	const cutOne = async (one: (typeof cuts)[number]): Promise<void> => {
 		one.text = await largeTexts.cut(one.parameters);

@@ -72,8 +72,8 @@ export function createMemory({
 		entries.grow(entry, readLine(lineOf(note, { isStorable: () => true }))?.chars ?? 0);
 	};
 
-	/** Takes the lines after a place in their order. Returns whether each state of `own` holds. */
-	const takeTail = (conversation: string, after: number, tail: Tail, own?: string): boolean => {
+	/** Takes the lines after a place in their order. Returns whether each state of `own` holds, and no other line has one. */
+	const takeTail = (conversation: string, after: number, tail: Tail, own: readonly string[] = []): boolean => {
 		const { lines, end, lastCall } = tail;
 		const entry = entries.of(conversation);
 		if (tail.isWhole) {
@@ -84,13 +84,16 @@ export function createMemory({
 		if (entry.read < after && !tail.isWhole) return false;
 		let holds = true;
 		for (const { text, place } of lines) {
+			const isOwn = own.includes(text);
+			// Another request of this process has taken it meanwhile.
+			if (place <= entry.read && isOwn) continue;
+			const read = readLine(text);
+			if (!isOwn && read && read.states.length > 0) holds = false;
 			if (place <= entry.read) continue;
 			entry.read = place;
 			entry.noted += text.length;
-			const read = readLine(text);
 			if (!read) continue;
-			const isTaken = take(conversation, { ...read.note, place }, read.states);
-			if (text === own) holds = isTaken;
+			if (!take(conversation, { ...read.note, place }, read.states)) holds = false;
 			entries.grow(entry, read.chars);
 		}
 		if (end > entry.read || end < after) entry.read = end;
@@ -131,25 +134,32 @@ export function createMemory({
 			return entry;
 		},
 		/**
-		 * Reads what may be known of results in other conversations: a host may compact one and go on with its last results.
-		 * Another process may have decided on them.
+		 * The states of results in other conversations: a host may compact one and go on with its last results. Another process may
+		 * have decided on them, unless that `isRead` already.
 		 */
-		async findElsewhere(keys: readonly string[], wait: Wait = patience()): Promise<void> {
-			if (!journal || keys.length === 0) return;
-			const found = journal.find ? await journal.find(keys, wait).catch(() => []) : entries.names();
+		async findElsewhere(
+			keys: readonly string[],
+			wait: Wait = patience(),
+			{ isRead = false } = {},
+		): Promise<ReadonlyMap<string, ResultState>> {
+			const all = isRead ? [] : entries.names();
+			const found = journal?.find ? await journal.find(keys, wait).catch(() => []) : all;
 			await Promise.all(found.map((conversation) => readOthers(conversation, wait)));
+			const states = new Map<string, ResultState>();
+			for (const key of keys) {
+				const conversation = results.get(key);
+				if (conversation === undefined) continue;
+				// It was let go since.
+				if (entries.of(conversation).read === 0) await readOthers(conversation, wait);
+				const state = entries.of(conversation).states.get(key);
+				if (state) states.set(key, state);
+			}
 			entries.letOldestGo();
-		},
-		/** Whether that reads all conversations of this process, whatever the results. */
-		readsAllElsewhere: journal?.find === undefined,
-		/** The state of a result in any conversation that this process has read. */
-		stateAnywhere(key: string): ResultState | undefined {
-			const conversation = results.get(key);
-			return conversation === undefined ? undefined : entries.of(conversation).states.get(key);
+			return states;
 		},
 		/**
-		 * Afterwards other processes know it. Returns `overtaken` if another one has decided on one of its results since this one
-		 * has read: that holds. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then nothing is noted.
+		 * Afterwards other processes know it. Returns `overtaken` if another request has decided on results since this one has read:
+		 * that holds. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then nothing is noted.
 		 */
 		async note(conversation: string, note: Note, wait: Wait = patience()): Promise<"noted" | "overtaken"> {
 			const entry = entries.of(conversation);
@@ -171,7 +181,7 @@ export function createMemory({
 			const tail = await journal.append(conversation, { lines: [...lines, own], after, results: elsewhere }, wait);
 			const kept = entries.of(conversation);
 			kept.unwritten = kept.unwritten.filter((one) => !unwritten.includes(one));
-			const holds = takeTail(conversation, after, tail, own);
+			const holds = takeTail(conversation, after, tail, [...lines, own]);
 			const stored = new Set(readLine(own)?.states.map(([key]) => key));
 			const alone = note.states?.filter(({ key }) => !stored.has(key)) ?? [];
 			if (alone.length > 0) takeAlone(conversation, { number: note.number, states: alone });

@@ -97,7 +97,7 @@ export async function openRequest(
 	const { lifetime } = terms;
 	const idle = lastCall === undefined ? undefined : at - lastCall;
 	const keys = resultKeys(transcript, conversation, branch?.last.kind === "history" ? branch.last : undefined);
-	if (remembered.messages === 0 && !remembered.isUnread) await memory.findElsewhere(keys, wait);
+	const elsewhere = remembered.messages === 0 && keys.length > 0 ? await memory.findElsewhere(keys, wait) : undefined;
 	return {
 		source,
 		transcript,
@@ -108,6 +108,8 @@ export async function openRequest(
 		/** Milliseconds since the request before, if it is known. */
 		idle,
 		remembered,
+		/** By key, the states of its results in other conversations, before its own first request. */
+		elsewhere,
 		branch: branch as Branch | undefined,
 		/** By place, our answers to what the agent asks with this request. */
 		answers: undefined as ReadonlyMap<number, string> | undefined,

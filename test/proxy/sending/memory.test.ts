@@ -161,8 +161,9 @@ describe("a memory on a small disk", () => {
 it("a memory without a folder has results of other conversations too", async () => {
 	const memory = createMemory({ journal: undefined, now });
 	await memory.note(conversation, masking("a", "[a]"));
-	expect(memory.stateAnywhere("a")?.values.get("whole")?.("")).toBe("[a]");
-	expect(memory.stateAnywhere("b")).toBeUndefined();
+	const found = await memory.findElsewhere(["a", "b"]);
+	expect(found.get("a")?.values.get("whole")?.("")).toBe("[a]");
+	expect(found.size).toBe(1);
 	expect(memory.recall("another").states.size).toBe(0);
 });
 
