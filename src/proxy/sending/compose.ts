@@ -28,7 +28,10 @@ export async function compose<Written>(
 	const { transcript, conversation, paired, keys } = opened;
 	const { body, decides } = request;
 	const { memory, histories } = shared;
-	const { decided, reasoning, out } = await decideAndNote(opened, request, shared);
+	const { decided, reasoning, out } = await memory.inTurn(conversation, () => {
+		opened.remembered = memory.recall(conversation);
+		return decideAndNote(opened, request, shared);
+	});
 	if (decides && !opened.isHeldOut) memory.called(conversation);
 	const stateOf = (place: number) => decided.fresh.get(place) ?? decided.known[place];
 	const { remembered, isHeldOut } = opened;

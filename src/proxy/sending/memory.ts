@@ -44,6 +44,8 @@ export function createMemory({
 	const entries = createEntries(limits);
 	/** By the key of a result, the conversation that decided on it last. */
 	const results = new Map<string, string>();
+	/** By conversation, the end of the last request that decides. */
+	const turns = new Map<string, Promise<unknown>>();
 
 	const take = (
 		conversation: string,
@@ -122,6 +124,14 @@ export function createMemory({
 
 	return {
 		isStorable,
+		/** Of requests at once of one conversation, each decides with what the one before it has noted. */
+		inTurn<T>(conversation: string, work: () => Promise<T>): Promise<T> {
+			const own = (turns.get(conversation) ?? Promise.resolve()).then(work);
+			const ended = own.catch(() => {});
+			turns.set(conversation, ended);
+			void ended.then(() => turns.get(conversation) === ended && turns.delete(conversation));
+			return own;
+		},
 		/** For all that one request asks of the journal. */
 		patience,
 		/** What this process knows. */
