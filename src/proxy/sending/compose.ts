@@ -4,7 +4,7 @@ import { objectOf } from "../../formats/json-text/value.ts";
 import { contextManagement } from "./clearing.ts";
 import type { Composed } from "./composed.ts";
 import { type Decided, decideStates } from "./decide.ts";
-import { changesOf } from "./decisions.ts";
+import { changesOf, unsentPlaces } from "./decisions.ts";
 import type { Branch, Histories } from "./histories.ts";
 import { messageKey } from "./identity.ts";
 import { type LeftOutReasoning, readReasoning } from "./left-out-reasoning.ts";
@@ -122,16 +122,19 @@ async function decideAndNote(
 		const decided = decideStates(opened, request, shared);
 		const about: Noting = { decided, reasoning, out: leftOut(reasoning, decided) };
 		if (!request.decides || isHeldOut) return about;
-		const noted = await noteOnce(opened, request, { ...about, shared });
-		if (noted === "noted") return about;
+		const outcome = await noteOnce(opened, request, { ...about, shared });
+		if (outcome === "noted") return about;
 		// Another process has decided on one of its results: that is sent.
 		opened.remembered = memory.recall(conversation);
-		if (noted === "overtaken" && tries < mostTries) continue;
+		if (outcome === "overtaken" && tries < mostTries) continue;
 		// The disk is full, for example: known states are sent, and nothing new is decided.
 		const none = { fresh: new Map(), why: undefined, asked: new Set<number>(), noDecision: "memory" } as const;
 		const nothing: Decided = { ...decided, ...none };
 		const sent: Noting = { decided: nothing, reasoning, out: leftOut(reasoning, nothing) };
-		memory.noteLater(conversation, noteOf(opened, request, sent, changed(nothing, opened, shared)));
+		const left = unsentPlaces(opened).filter((place) => decided.fresh.has(place) && !decided.known[place]);
+		const whole = left.map((place) => [place, { ...decided.began, kind: "whole", values: new Map() }] as const);
+		const noted = changed({ ...nothing, fresh: new Map(whole) }, opened, shared);
+		memory.noteLater(conversation, noteOf(opened, request, sent, noted));
 		return sent;
 	}
 }

@@ -65,7 +65,8 @@ function decide(
 	for (const [place, arrival] of arrivals) fresh.set(place, { ...began, ...arrival });
 	for (const [place, answer] of opened.answers ?? []) {
 		const value = paired[place]?.result.whole?.write(answer);
-		if (value !== undefined)
+		// A request beside this one may have been answered first.
+		if (value !== undefined && !known[place])
 			fresh.set(place, { ...began, kind: "answered", values: new Map([["whole", () => value]]) });
 	}
 	const clearing = clearingFor(request, shared.policy, remembered);
