@@ -26,7 +26,14 @@ export async function feedCli(
 	const { folder, pieces, environment } = how;
 	const measure = join(folder, "measure.cjs");
 	const measured = join(folder, "measured.txt");
-	const script = `process.on("exit", () => require("node:fs").writeFileSync(${JSON.stringify(measured)}, String(process.resourceUsage().maxRSS)));`;
+	// `maxRSS` of Linux begins with the memory of the process that started this one (getrusage), so its own is taken there.
+	const script = `
+		const { existsSync, readFileSync, writeFileSync } = require("node:fs");
+		process.on("exit", () => {
+			const status = existsSync("/proc/self/status") ? readFileSync("/proc/self/status", "utf8") : "";
+			const own = /VmHWM:\\s+(\\d+) kB/.exec(status)?.[1] ?? process.resourceUsage().maxRSS;
+			writeFileSync(${JSON.stringify(measured)}, String(own));
+		});`;
 	await writeFile(measure, script);
 	const child = spawn(process.execPath, ["--require", measure, builtCli, ...parameters], {
 		cwd: folder,
