@@ -130,8 +130,8 @@ export async function planProvider(request: CompactRequest, opened: OpenedCompac
 }
 
 /**
- * What the summary is to end with: the line with the reference, the words of people, and the results that the agent asked to
- * keep. Where the instructions have no room for all, the last are left out.
+ * The end of the summary: the line with the reference, the words of people, and the results that the agent asked to keep. If the
+ * instructions have no room for all, the last are left out.
  */
 function endingsOf(
 	request: CompactRequest,
@@ -175,7 +175,7 @@ function parseJson(text: string): unknown {
 
 /**
  * Adds a text to the first kept message of the user; where the model binds reasoning, to the last message, if it is the
- * user's: nothing that is kept stands behind it.
+ * user's, so that it changes nothing before kept reasoning.
  */
 function withText(kept: readonly unknown[], text: string, bindsReasoning: boolean) {
 	if (text === "") return { messages: kept, isPlaced: true };

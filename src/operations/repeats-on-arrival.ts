@@ -60,7 +60,7 @@ export function withText(
 }
 
 /**
- * The results of a conversation whose lines stand in earlier ones, and the edits that leave the lines out. Results that lines point to
+ * Finds results that repeat lines of earlier ones, and the edits that leave these lines out. Results that lines point to
  * already stay as they are, and so does whatever is over `mostChars`, which a guard may cut.
  */
 export function repeatedResults(what: {

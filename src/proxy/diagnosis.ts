@@ -13,7 +13,7 @@ export function createDiagnosis() {
 	const answers = new Map<string, string>();
 	let isRefused = false;
 	return {
-		/** What a request of a conversation says; `undefined` where the host asks itself, or the API has refused. */
+		/** The members to add to a request; `undefined` if the host asks itself, or the API has refused. */
 		membersFor(conversation: string, host: Readonly<Record<string, unknown>>) {
 			if (isRefused || host.diagnostics !== undefined) return undefined;
 			return { diagnostics: { previous_message_id: answers.get(conversation) ?? null } };

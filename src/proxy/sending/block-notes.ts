@@ -9,7 +9,7 @@ export interface BlockNote {
 	readonly digest: string;
 	/** Goes first, exactly as the provider returned it. */
 	readonly message: JsonObject;
-	/** What the summary was to hold and does not. A message that was not sent before takes it. */
+	/** Text that is missing from the summary. It goes into a message that was not sent before. */
 	readonly lacks: string;
 }
 

@@ -28,8 +28,8 @@ export async function compose<Written>(
 	const { transcript, conversation, paired, keys } = opened;
 	const { body, decides } = request;
 	const { memory, histories } = shared;
-	const { decided, reasoning, out } = await memory.inTurn(conversation, () => {
-		opened.remembered = memory.recall(conversation);
+	const { decided, reasoning, out } = await memory.inTurn(conversation, async () => {
+		opened.remembered = await memory.renewed(conversation, opened.remembered, opened.wait);
 		return decideAndNote(opened, request, shared);
 	});
 	if (decides && !opened.isHeldOut) memory.called(conversation);
@@ -81,8 +81,8 @@ export async function compose<Written>(
 type Deciding = Shared & { readonly onError: (error: unknown) => void };
 
 /**
- * A swap whose message for what the block lacks is noted; without that message where it cannot be written. The first process
- * that notes one wins.
+ * Notes the message that carries what the block lacks. If it cannot be noted, the block is sent without that message. The first
+ * process that notes one wins.
  */
 async function noteCarrier(
 	swap: Swap | undefined,
@@ -92,7 +92,7 @@ async function noteCarrier(
 	if (!swap?.isNew) return swap;
 	try {
 		await memory.note(conversation, { number: remembered.requests, carrier: swap.isNew }, wait);
-		return swapFor(request, memory.recall(conversation));
+		return swapFor(request, await memory.renewed(conversation, remembered, wait));
 	} catch {
 		return { ...swap, carrier: undefined };
 	}
@@ -117,16 +117,20 @@ async function decideAndNote(
 	const { memory } = shared;
 	const leftOut = (reasoning: LeftOutReasoning, { fresh, known }: Decided) =>
 		reasoning.leftOut(reasoning.invalid((place) => fresh.get(place) ?? known[place]));
+	let mayDecide = true;
 	for (let tries = 1; ; tries += 1) {
 		const reasoning = readReasoning(opened, request, shared.policy);
 		const decided = decideStates(opened, request, shared);
 		const about: Noting = { decided, reasoning, out: leftOut(reasoning, decided) };
 		if (!request.decides || isHeldOut) return about;
-		const outcome = await noteOnce(opened, request, { ...about, shared });
-		if (outcome === "noted") return about;
-		// Another process has decided on one of its results: that is sent.
-		opened.remembered = memory.recall(conversation);
-		if (outcome === "overtaken" && tries < mostTries) continue;
+		if (mayDecide) {
+			const outcome = await noteOnce(opened, request, { ...about, shared });
+			if (outcome === "noted") return about;
+			// Another request has decided on one of its results: that is sent.
+			opened.remembered = await memory.renewed(conversation, opened.remembered, opened.wait);
+			mayDecide = outcome === "overtaken" && tries < mostTries;
+			continue;
+		}
 		// The disk is full, for example: known states are sent, and nothing new is decided.
 		const none = { fresh: new Map(), why: undefined, asked: new Set<number>(), noDecision: "memory" } as const;
 		const nothing: Decided = { ...decided, ...none };

@@ -24,7 +24,7 @@ export interface Composed<Written> {
 	readonly asksToDrop: boolean;
 	/** Whether it asks the API to clear results. */
 	readonly asksToClear: boolean;
-	/** Whether a summary of the provider stands in place of its first messages. */
+	/** Whether a summary of the provider replaces its first messages. */
 	readonly carriesBlock: boolean;
 	/** Whether the provider is asked why its cache broke. */
 	readonly isDiagnosed: boolean;

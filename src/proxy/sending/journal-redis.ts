@@ -50,7 +50,7 @@ export async function openRedisJournal(what: {
 	const calledKey = (conversation: string) => `${prefix}called:${conversation}`;
 	const held = createHeldLines();
 	let isAway = false;
-	/** What the clock of Redis is ahead of ours, or less. */
+	/** The clock of Redis less ours, in ms. */
 	let ahead: number | undefined;
 
 	/** One round trip. Throws if that takes longer than the request waits. */

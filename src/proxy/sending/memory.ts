@@ -136,6 +136,14 @@ export function createMemory({
 		patience,
 		/** What this process knows. */
 		recall: (conversation: string): Remembered => entries.of(conversation),
+		/** The same for a request that has read before, where the conversation may have been let go since. */
+		async renewed(conversation: string, before: Remembered, wait: Wait): Promise<Remembered> {
+			const held = entries.of(conversation);
+			if (held === before) return before;
+			await readOthers(conversation, wait);
+			// Without a journal that can be read, what the request has read is all there is.
+			return held.requests >= before.requests ? held : before;
+		},
 		/** The same with the notes of other processes. */
 		async fetch(conversation: string, wait: Wait = patience()): Promise<Remembered> {
 			await readOthers(conversation, wait);

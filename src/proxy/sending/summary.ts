@@ -120,7 +120,7 @@ export async function summaryDue<Written>(
 	};
 }
 
-/** Instructions of system messages stop applying once a block stands in their place; Claude Code sends such texts in these tags, too. */
+/** A block ends the instructions of system messages that it replaces, so they are said again, in the tags that Claude Code uses. */
 function systemText(message: unknown): string[] {
 	const { content } = objectOf(message);
 	const texts =

@@ -114,7 +114,7 @@ export interface LineReference {
 	readonly sourceTo: number;
 }
 
-/** The lines of a text that stand for lines of earlier results, in any locale. */
+/** Finds the lines of a text that refer to lines of earlier results, in any locale. */
 export function referencesIn(text: string): readonly LineReference[] {
 	if (!referenceWords.some((words) => text.includes(words))) return [];
 	return text.split("\n").flatMap((line) => {

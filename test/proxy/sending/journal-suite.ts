@@ -203,5 +203,17 @@ export function describeJournal(name: string, place: () => Promise<SharedPlace>)
 			for (const name of names) await memory.note(name, masking(name, `[${name}]`));
 			for (const name of names) expect(await textsOf(memory, name)).toEqual([[name, `[${name}]`]]);
 		});
+
+		it("keeps for a request under way the states of a conversation that was let go", async () => {
+			const { open } = await start();
+			const memory = await open({ limits: { mostConversations: 1, mostChars: 1_000_000 } });
+			await memory.note(conversation, masking("a", "[a]"));
+			const before = memory.recall(conversation);
+			await memory.note("b".repeat(16), masking("b", "[b]"));
+			await memory.note("c".repeat(16), masking("c", "[c]"));
+			const renewed = await memory.renewed(conversation, before, memory.patience());
+			expect(renewed).not.toBe(before);
+			expect([...renewed.states.keys()]).toEqual(["a"]);
+		});
 	});
 }
