@@ -36,7 +36,9 @@ describe.skipIf(!hasRealData)("the same figures on two random halves of the deve
 	const wide = all({ mask: { window_turns: 16 } });
 	const breakEven = all({ mask: { window_turns: 8, cadence: "break_even" } });
 	const optima = hasRealData ? optimaOf(policyOf({ mask: { window_turns: 8 } })) : [];
-	const byUse = replayAll(policyOf({ preset: "balanced", mask: { cadence: "every_turn" } }), ofAsMuchContext);
+	const byUse = replayAll(policyOf({ preset: "balanced", mask: { cadence: "every_turn" } }), {
+		addedToFault: ofAsMuchContext,
+	});
 	const balanced = (["high", "medium", "low"] as const).map((thrift) => all({ preset: "balanced", mask: { thrift } }));
 	const rivals = [
 		window,

@@ -44,7 +44,9 @@ function atFaults(points: readonly Point[], faults: number): number {
 }
 
 describe.skipIf(!hasRealData)("the price of a fault, chosen on all sources but one and measured on that", () => {
-	const ours = hasRealData ? prices.map((price) => settingOf(`${price}`, replayAll(balanced, price))) : [];
+	const ours = hasRealData
+		? prices.map((price) => settingOf(`${price}`, replayAll(balanced, { addedToFault: price })))
+		: [];
 	const clears = (hasRealData ? triggers : []).flatMap((trigger) =>
 		kept.flatMap((keep) =>
 			leastSizes.map((atLeast) => {

@@ -48,7 +48,7 @@ describe.skipIf(!hasRealData)("policies on the development set, at prices of 0.1
 			lines: clairvoyantOf(policy, replayed, "lines"),
 		};
 		const byUse = policyOf({ preset: "balanced", mask: { cadence: "every_turn" } });
-		const ours = figuresOf(replayAll(byUse, ofAsMuchContext), raw);
+		const ours = figuresOf(replayAll(byUse, { addedToFault: ofAsMuchContext }), raw);
 		say(showFigures("window:16", window));
 		say(
 			`| clairvoyant | | | ${window.context.toFixed(3)} | ${bound.identifiers.toFixed(3)} | ${bound.lines.toFixed(3)} |\n`,

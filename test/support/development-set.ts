@@ -87,11 +87,14 @@ export function pricesOf({ messages }: Transcript, { prices }: Policy): Prices {
 /** The price of a fault, between those of thrift low and medium, at which use at every turn keeps as much as window:16. */
 export const ofAsMuchContext = 26_000;
 
-/** Replays a policy over the set. `addedToFault` replaces the price of a fault that its thrift sets. */
-export function replayAll(policy: Policy, addedToFault?: number): readonly Replayed[] {
+/** `addedToFault` replaces the price of a fault that the thrift of the policy sets; `forgets` is that of a replay. */
+export type HowReplayed = Pick<Parameters<typeof replay>[1], "addedToFault" | "forgets">;
+
+/** Replays a policy over the set. */
+export function replayAll(policy: Policy, how: HowReplayed = {}): readonly Replayed[] {
 	return developmentSet.map((transcript) => {
 		const history = historyUnder(transcript, policy);
-		const schedule = replay(history, { mask: policy.mask, prices: policy.prices, addedToFault });
+		const schedule = replay(history, { ...how, mask: policy.mask, prices: policy.prices });
 		return measure(history, schedule, pricesOf(transcript, policy));
 	});
 }
@@ -101,14 +104,16 @@ export function historyArriving(read: ReadConversation, policy: Policy): ReplayH
 	const whole = historyUnder(read.transcript, policy);
 	const arrived = startArrivals(read)(policy);
 	if (!arrived) return whole;
-	return { ...readUnder(arrived.transcript, policy, arrived.uses), cut: { whole, hides: arrived.hides } };
+	const repeats = arrived.repeats.map(({ text, ...link }) => ({ ...link, tokens: meter.countTokens(text) }));
+	const cut = { whole, hides: arrived.hides };
+	return { ...readUnder(arrived.transcript, policy, arrived.uses), cut, ...(repeats.length > 0 ? { repeats } : {}) };
 }
 
 /** Replays a policy over the set with its cuts on arrival. */
-export function replayArrived(policy: Policy): readonly Replayed[] {
+export function replayArrived(policy: Policy, how: HowReplayed = {}): readonly Replayed[] {
 	return conversations.map((read) => {
 		const history = historyArriving(read, policy);
-		const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+		const schedule = replay(history, { ...how, mask: policy.mask, prices: policy.prices });
 		return measure(history, schedule, pricesOf(read.transcript, policy));
 	});
 }
