@@ -12,6 +12,7 @@ import { type Decoded, decodeInTurn } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import { offersTools, recallWays } from "./recall-hint.ts";
 import type { Route } from "./routes.ts";
+import { asksForSummary } from "./sending/clearing.ts";
 import type { HostRequest, WrittenEdit } from "./sending/request.ts";
 
 export const formatsOfApi = {
@@ -114,7 +115,7 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 		recallWays: ways,
 		isDeadEnd: how.recall !== undefined && recall === undefined && offersTools(inner),
 		continues: continuesAnother(inner),
-		decides: route.kind !== "counted",
+		decides: route.kind !== "counted" && !asksForSummary(body),
 		isEnforced,
 		membersFor: (conversation) => how.membersFor?.(conversation, objectOf(body)),
 		// The clouds refuse those that they do not serve, and each takes them in a form of its own.

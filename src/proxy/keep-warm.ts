@@ -10,6 +10,7 @@ import { decodeBody } from "./body.ts";
 import { withoutBodyChecksum } from "./body-checksum.ts";
 import type { Asked, Upstream } from "./forward.ts";
 import type { Ledger } from "./ledger.ts";
+import { asksForSummary } from "./sending/clearing.ts";
 
 /** A request that was answered, as it was sent. */
 export interface AnsweredRequest {
@@ -162,6 +163,8 @@ function dropOldest(keys: Iterable<string>, count: number, drop: (key: string) =
 
 function isWorthAPing({ asked, terms, usage }: AnsweredRequest): boolean {
 	const cached = usage ? usage.cacheRead + usage.cacheWrite : 0;
+	// After a compaction of the provider, no request has this prompt again.
+	if (usage?.passes) return false;
 	return terms.caching === "asked" && cached > rule.moreThanTokens && asked.body.bytes.length <= mostBytes;
 }
 
@@ -172,6 +175,7 @@ async function pingOf({ asked, encoding, left }: Held): Promise<Asked | undefine
 	if (typeof plain === "string") return undefined;
 	const document = readJsonText(plain.toString("utf8"), "the request");
 	const { max_tokens, stream, thinking } = objectOf(document.value);
+	if (asksForSummary(document.value)) return undefined;
 	// The API refuses a limit below the budget of thinking.
 	if (typeof max_tokens !== "number" || stringAt(objectOf(thinking), "type") === "enabled") return undefined;
 	const text = writeValues(document, [

@@ -39,6 +39,12 @@ const endpoints: readonly (readonly [string, SessionApi, Sent, (body: Json) => u
 		}),
 		({ requests }) => (requests as Json[])[2]?.params,
 	],
+	[
+		"/v1/messages for a summary",
+		"anthropic",
+		post("/v1/messages", { compaction: { type: "summarize" }, ...bodyOf("anthropic") }),
+		(body) => body,
+	],
 	["/v1/responses/compact", "responses", post("/v1/responses/compact", bodyOf("responses")), (body) => body],
 	["/v1/responses/input_tokens", "responses", post("/v1/responses/input_tokens", bodyOf("responses")), (body) => body],
 	[":countTokens", "gemini", post(onGemini("countTokens"), bodyOf("gemini")), (body) => body],

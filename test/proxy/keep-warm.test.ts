@@ -265,6 +265,8 @@ describe("no ping is sent", () => {
 		["where the provider caches by itself", { terms: openai }],
 		["where the budget of thinking is above one token", { text: thinking("enabled") }],
 		["where the program has left", { isThere: () => false }],
+		["for a request for a summary", { text: bodyWith({ more: ' "compaction": {"type": "summarize"},' }) }],
+		["after the provider has compacted", { usage: { ...usage, passes: [usage, usage] } }],
 		["for a request without a limit", { text: bodyWith().replace('"max_tokens": 32000,', "") }],
 	])("%s", async (_, more) => {
 		const { rest, pass, pings } = start();

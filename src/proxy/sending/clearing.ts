@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../engine/conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
 import type { PairedResult } from "../../engine/conversation/turns.ts";
 import type { Policy } from "../../engine/policy/schema.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "../../formats/json-text/value.ts";
@@ -37,7 +37,13 @@ export function mayClear(
 	{ refusesClearing }: Pick<Remembered, "refusesClearing">,
 ): boolean {
 	const edits = objectsOf(objectOf(objectOf(body).context_management).edits);
-	return takesBetas === true && !refusesClearing && edits.every(({ type }) => /^clear_thinking_/.test(String(type)));
+	if (takesBetas !== true || refusesClearing || asksForSummary(body)) return false;
+	return edits.every(({ type }) => /^clear_thinking_/.test(String(type)));
+}
+
+/** Whether the host asks for a summary of its messages ("Compaction on demand"), which the API refuses beside its own edits. */
+export function asksForSummary(body: unknown): boolean {
+	return isJsonObject(objectOf(body).compaction);
 }
 
 /** Whether the provider may take results out of view that the request has: the host asks it to clear, compact or truncate. */

@@ -13,6 +13,7 @@ import { fillTemplate } from "../../engine/masking/template.ts";
 import type { Policy } from "../../engine/policy/schema.ts";
 import { listOf, objectOf } from "../../formats/json-text/value.ts";
 import { contextWindowOfCall, mostUserTokens } from "../../operations/context-window.ts";
+import { mayBeHidden } from "./clearing.ts";
 import type { Composed } from "./composed.ts";
 import type { Memory } from "./memory.ts";
 import type { Note } from "./notes.ts";
@@ -27,14 +28,18 @@ export interface SummaryRequest {
 	readonly answered: (answer: unknown) => Promise<string | undefined>;
 }
 
-/** Whether the provider's summaries take the place of maskings: asked for, known to the API and its model, and not refused. */
+/**
+ * Whether the provider's summaries take the place of maskings: asked for, known to the API and its model, not refused, and the host
+ * does not let the provider edit itself.
+ */
 export function isSummarised(
-	request: Pick<HostRequest<unknown>, "model" | "takesBetas">,
+	request: Pick<HostRequest<unknown>, "body" | "model" | "takesBetas">,
 	policy: Policy,
 	{ refusesBlocks }: Pick<Remembered, "refusesBlocks">,
 ): boolean {
 	const { model, takesBetas } = request;
-	return policy.compaction.by === "provider" && takesBetas === true && !refusesBlocks && isCompactedByProvider(model);
+	if (policy.compaction.by !== "provider" || takesBetas !== true || refusesBlocks || mayBeHidden(request)) return false;
+	return isCompactedByProvider(model);
 }
 
 /** Shares of the window, and of a price step, at which a summary is asked for: turns that come meanwhile need room. */

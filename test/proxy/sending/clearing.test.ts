@@ -126,6 +126,9 @@ describe("whether the provider clears", () => {
 		expect(clearingFor(request([{ type: "clear_thinking_20251015" }]), policy, asked)).toBe("on");
 		expect(clearingFor(request([{ type: "clear_tool_uses_20250919" }]), policy, asked)).toBe("refused");
 		expect(clearingFor(request([{ type: "compact_20260112" }]), policy, asked)).toBe("refused");
+		const asksForSummary = { body: { compaction: { type: "summarize" } }, takesBetas: true };
+		expect(clearingFor(asksForSummary, policy, asked)).toBe("refused");
+		expect(clearingFor({ body: { compaction: null }, takesBetas: true }, policy, asked)).toBe("on");
 		expect(clearingFor(request([]), policy, { refusesClearing: true })).toBe("refused");
 		expect(mayClear(request([]), { refusesClearing: true })).toBe(false);
 	});
