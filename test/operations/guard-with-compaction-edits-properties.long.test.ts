@@ -25,7 +25,8 @@ test.prop([roundsCases], { numRuns: numberOfCases(900) })(
 afterAll(() => {
 	process.stderr.write(`${JSON.stringify(seen)}\n`);
 	expect(seen.composed).toBeGreaterThan(leastOfCases(75));
-	expect(seen.summaryDropped).toBeGreaterThan(leastOfCases(2));
+	// Some 27 in all cases; a sixth of them may by chance hold none.
+	expect(seen.summaryDropped).toBeGreaterThanOrEqual(leastOfCases(6));
 	expect(seen.summaryAndDrops).toBeGreaterThan(leastOfCases(15));
 	expect(seen.maskedThenDropped).toBeGreaterThan(leastOfCases(25));
 	expect(seen.truncated).toBeGreaterThan(leastOfCases(25));

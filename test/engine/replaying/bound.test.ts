@@ -135,7 +135,8 @@ function untilLastUse({ calls, results, uses }: ReplayHistory): number[] {
 
 afterAll(() => {
 	expect(seen.masked).toBeGreaterThan(leastOfCases(50));
-	expect(seen.faulty).toBeGreaterThan(0);
+	// Some 16 in all cases; a sixth of them may by chance hold none.
+	expect(seen.faulty).toBeGreaterThanOrEqual(leastOfCases(4));
 	// Of the most that the bound allows, the best schedule saves nearly all: 0.99 to 1 of it in 14 runs.
 	expect(seen.saved).toBeGreaterThan(0.98 * seen.atMost);
 });
