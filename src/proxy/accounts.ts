@@ -4,27 +4,36 @@ import type { IncomingHttpHeaders } from "node:http";
 import path from "node:path";
 import { isJsonObject } from "../engine/conversation/json.ts";
 import { listOf } from "../formats/json-text/value.ts";
+import type { Journal } from "./sending/journal.ts";
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
 const mostAccounts = 1_000;
 
+/** A request waits no longer for what other machines have learnt. */
+const longestWaitMs = 50;
+
 /**
- * Remembers the accounts that check the messages before bound reasoning, as an answer has shown. They are kept in `folder`,
- * if given, as a keyed hash of the upstream and the credential, which reveals neither.
+ * Remembers the accounts that check the messages before bound reasoning, as an answer has shown. They are kept in `folder`, and
+ * told to the other machines that have the same journal, as a keyed hash of the upstream and the credential, which reveals neither.
  */
-export function createAccounts(folder: string | undefined) {
+export function createAccounts(folder: string | undefined, shared?: Journal["accounts"]) {
 	const file = folder && path.join(folder, "accounts.json");
 	let { salt, enforced } = read(file);
-	const nameOf = (upstream: string, headers: IncomingHttpHeaders): string => {
+	const nameOf = (upstream: string, headers: IncomingHttpHeaders, key = salt): string => {
 		const credential = headers["x-api-key"] ?? headers.authorization ?? headers["api-key"] ?? "";
-		return createHmac("sha256", salt)
+		return createHmac("sha256", key)
 			.update(JSON.stringify([upstream, credential]))
 			.digest("hex");
 	};
 	return {
-		isEnforced: (upstream: string, headers: IncomingHttpHeaders): boolean =>
-			enforced.size > 0 && enforced.has(nameOf(upstream, headers)),
+		async isEnforced(upstream: string, headers: IncomingHttpHeaders): Promise<boolean> {
+			if (enforced.size > 0 && enforced.has(nameOf(upstream, headers))) return true;
+			const nameBy = (key: string) => nameOf(upstream, headers, key);
+			const isKnown = await shared?.has(nameBy, { leftMs: longestWaitMs }).catch(() => false);
+			if (isKnown) enforced.add(nameOf(upstream, headers));
+			return isKnown === true;
+		},
 		/** Returns whether it is new. If it cannot be written, this process remembers it. */
 		learn(upstream: string, headers: IncomingHttpHeaders): boolean {
 			const name = nameOf(upstream, headers);
@@ -35,6 +44,7 @@ export function createAccounts(folder: string | undefined) {
 			for (const one of now.enforced) enforced.add(one);
 			enforced.add(nameOf(upstream, headers));
 			if (file) write(file, { salt, enforced });
+			shared?.add((key) => nameOf(upstream, headers, key), { leftMs: longestWaitMs }).catch(() => {});
 			return true;
 		},
 	};

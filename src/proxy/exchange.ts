@@ -67,6 +67,7 @@ export async function exchangeEdited(asked: AskedWhole, exchange: Exchange): Pro
 		endPause?.(answered);
 		clearTimeout(timer);
 		planAhead();
+		if (prepared.tell) exchange.inBackground(prepared.tell());
 	}
 }
 

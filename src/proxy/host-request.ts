@@ -70,7 +70,7 @@ interface ReadHow {
 	readonly owner?: string | undefined;
 	readonly isProved?: boolean | undefined;
 	readonly termsOf: (body: unknown) => ReturnType<typeof cacheTerms>;
-	readonly isEnforced: boolean;
+	readonly isEnforced: boolean | Promise<boolean>;
 	readonly membersFor?: (conversation: string, body: JsonObject) => JsonObject | undefined;
 	/** Counts more memory for this request. */
 	readonly hold: Hold;
@@ -116,7 +116,7 @@ export async function readRequest(bytes: Buffer, how: ReadHow): Promise<ReadRequ
 		isDeadEnd: how.recall !== undefined && recall === undefined && offersTools(inner),
 		continues: continuesAnother(inner),
 		decides: route.kind !== "counted" && !asksForSummary(body),
-		isEnforced,
+		isEnforced: await isEnforced,
 		membersFor: (conversation) => how.membersFor?.(conversation, objectOf(body)),
 		// The clouds refuse those that they do not serve, and each takes them in a form of its own.
 		takesBetas: route.upstream === "anthropic",

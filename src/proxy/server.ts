@@ -164,7 +164,7 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		tenants,
 		recallCommand,
 		refusesThreads,
-		accounts: createAccounts(editing.memoryFolder),
+		accounts: createAccounts(editing.memoryFolder, options.journal?.accounts),
 		caching: createCachingRecord(),
 		inBackground,
 		isEnding: false,

@@ -343,6 +343,11 @@ function without(body: Json, left: ReadonlySet<Json>): Json {
 
 let signatures = 0;
 
+/** The same answers are then signed the same. */
+export function signFromStart(): void {
+	signatures = 0;
+}
+
 /** As long as those of the API for a short thought, and never the same in one process. */
 function nextSignature(): string {
 	signatures += 1;

@@ -1,10 +1,12 @@
 import type { Editing, HeldLimits } from "../../src/proxy/sending/editing.ts";
+import type { Journal } from "../../src/proxy/sending/journal.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
 import { createRandom, pick } from "../bench/random.ts";
 import { enforcementOf } from "./claude-models.ts";
 import { clearingNames } from "./clearing-oracle.ts";
 import { bodyOf, type HostBlock, type HostMessage, resultsIn, spelled, withoutThinking } from "./host-history.ts";
+import { signFromStart } from "./preserved-thinking.ts";
 import { createAnswers, isAskingTool, written } from "./random-answers.ts";
 import { chooseSession, models } from "./session-choices.ts";
 import { countedNames, createSessionOracle, type OracleCounts } from "./session-oracle.ts";
@@ -55,6 +57,14 @@ interface Branch {
 	history: HostMessage[];
 }
 
+/** Instances on several machines, each request to one of them. Nothing fails, and each request is planned on before the next comes. */
+export interface Fleet {
+	readonly instances: number;
+	readonly journal: () => Promise<Journal>;
+	/** Takes each request as the provider was sent it. */
+	readonly onSent: (text: string) => void;
+}
+
 const minute = 60_000;
 
 /** Every request is known again by a mark, and every state by its file. */
@@ -71,18 +81,30 @@ const nothingHeld: HeldLimits = {
 export async function playRandomSession(
 	seed: number,
 	folder: string,
-	{ counts, by }: { readonly counts: SessionCounts; readonly by: "palimpsest" | "provider" },
+	{
+		counts,
+		by,
+		fleet,
+	}: {
+		readonly counts: SessionCounts;
+		readonly by: "palimpsest" | "provider";
+		readonly fleet?: Fleet | undefined;
+	},
 ): Promise<void> {
 	const random = createRandom(seed);
 	const chance = (share: number) => random() < share;
 	const upTo = (most: number) => Math.floor(random() * (most + 1));
 
 	const choices = chooseSession(random, by);
+	if (fleet) {
+		Object.assign(choices.host, { hasFaults: false, resumes: false, isTwofold: false, waits: true });
+		signFromStart();
+	}
 	const { account, behaviour, bringsBinding, isGateway, refusesClearing, form, sentBetas, host, turns, policy } =
 		choices;
 	let { model } = choices;
 
-	let time = Date.now();
+	let time = fleet ? Date.UTC(2026, 0, 1) : Date.now();
 	const archive = (await openArchive({ where: "memory" })) as Archive;
 	const limits = seed % 2 === 1 ? nothingHeld : undefined;
 	const proxy = createSessionProxy({
@@ -92,12 +114,14 @@ export async function playRandomSession(
 		now: () => time,
 		holdout: host.isHeldOut ? 1 : 0,
 		limits,
+		journal: fleet?.journal,
 	});
 	const real = createSessionUpstream({ account, isGateway, refusesClearing });
 	const mirror = createSessionUpstream({ account, isGateway, refusesClearing });
 	const oracle = createSessionOracle(counts);
 	const processes: Editing[] = [await proxy.open()];
 	if (host.isTwofold) processes.push(await proxy.open());
+	while (fleet && processes.length < fleet.instances) processes.push(await proxy.open());
 
 	let [request, orders] = [0, 0];
 	let hasForgotten = false;
@@ -119,7 +143,7 @@ export async function playRandomSession(
 			await send(branch, true);
 		}
 		const other = pick(random, branches);
-		if (other !== branch && !host.isRefused && chance(0.4)) {
+		if (other !== branch && !host.isRefused && !fleet && chance(0.4)) {
 			counts.requests_at_once += 1;
 			const both = await Promise.all([attempt(branch, false), attempt(other, false)]);
 			const again: Branch[] = [];
@@ -135,6 +159,7 @@ export async function playRandomSession(
 	await proxy.settle();
 	await send(branches[0] as Branch, false);
 	await proxy.settle();
+	if (fleet) for (const process of processes) await process.memory.close();
 	// A cut is sent before its original is archived, but it is archived once the archive is there.
 	for (const original of oracle.replacedIn((branches[0] as Branch).history)) {
 		counts.archived += 1;
@@ -254,7 +279,8 @@ export async function playRandomSession(
 		const outcomes = await proxy.send(process, hostText, {
 			counts: onlyCounts,
 			betas: sentBetas,
-			ask: async (body, given) => {
+			ask: async (body, given, text) => {
+				fleet?.onSent(text);
 				order ??= ++orders;
 				const received = ask(body, given, history);
 				if (branches.length > 1) await new Promise((resolve) => setImmediate(resolve));

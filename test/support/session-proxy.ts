@@ -6,10 +6,12 @@ import { readRequest } from "../../src/proxy/host-request.ts";
 import { clearingBeta } from "../../src/proxy/sending/clearing.ts";
 import type { Variant } from "../../src/proxy/sending/composed.ts";
 import { type Editing, type HeldLimits, openEditing, prepare } from "../../src/proxy/sending/editing.ts";
+import type { Journal } from "../../src/proxy/sending/journal.ts";
 import { type Plan, planNext } from "../../src/proxy/sending/plan.ts";
 import { dropBlocks, isBindingRefusal } from "../../src/proxy/sending/reasoning.ts";
 import { sendAgain } from "../../src/proxy/sending/send-again.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
+import { patience } from "./patience.ts";
 import type { Received } from "./session-upstream.ts";
 import type { Json } from "./thinking-session.ts";
 
@@ -43,8 +45,10 @@ export function createSessionProxy(what: {
 	readonly holdout: number;
 	/** Given: between requests nothing stays in memory but what these limits allow. */
 	readonly limits?: HeldLimits | undefined;
+	/** The journal of a process on another machine. Absent: all are in the folder. */
+	readonly journal?: (() => Promise<Journal>) | undefined;
 }) {
-	const { archive, folder, now, policy, holdout, limits } = what;
+	const { archive, folder, now, policy, holdout, limits, journal } = what;
 	const faults: Faults = { archive: false, memory: false, planner: "none" };
 	const seen = { faults: new Map<string, number>(), late: 0 };
 	const waiting: (() => void)[] = [];
@@ -77,8 +81,13 @@ export function createSessionProxy(what: {
 		/** A process on the same folder as the others. */
 		async open(): Promise<Editing> {
 			const onFault: Editing["onFault"] = (fault) => seen.faults.set(fault, (seen.faults.get(fault) ?? 0) + 1);
-			const shared = { policy, archive: failing, memoryFolder: folder, holdout, now, planner, onFault };
-			const editing = await openEditing({ ...shared, worked: () => 0, limits });
+			const place = { memoryFolder: journal ? undefined : folder, journal: await journal?.() };
+			const shared = { policy, archive: failing, ...place, holdout, now, planner, onFault };
+			const editing = await openEditing({
+				...shared,
+				worked: () => 0,
+				limits: { ...limits, patienceMs: patience.timeout },
+			});
 			const note: typeof editing.memory.note = async (...given) => {
 				if (faults.memory) throw new PalimpsestError("archive_unavailable", "The disk is full.");
 				return editing.memory.note(...given);
@@ -122,7 +131,7 @@ export function createSessionProxy(what: {
 				isEnforced: hasLearnt,
 			});
 			if (read.kind !== "conversation") throw new Error("A conversation was expected.");
-			const { composed, planAhead } = await prepare(read.request, editing);
+			const { composed, planAhead, tell } = await prepare(read.request, editing);
 			let refusals = 0;
 			let last = text;
 			const askFor = async (
@@ -157,9 +166,11 @@ export function createSessionProxy(what: {
 				else [asksToDrop, isOwn] = [form.asksToDrop, form.written === undefined];
 			}
 			if (composed?.branch && received.kind === "accepted") composed.branch.tokensPerChar = 0.3;
-			const work = planAhead();
-			underWay.add(work);
-			void work.finally(() => underWay.delete(work));
+			if (composed?.branch) composed.branch.wasRefused = received.kind !== "accepted";
+			for (const work of [planAhead(), tell?.() ?? Promise.resolve()]) {
+				underWay.add(work);
+				void work.finally(() => underWay.delete(work));
+			}
 			if (limits) editing.histories.rest();
 			if (waits && faults.planner !== "is_late") await this.settle();
 			return { text: received.kind === "accepted" ? last : undefined, received, refusals, asksToDrop, isOwn };

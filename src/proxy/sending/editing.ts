@@ -74,7 +74,7 @@ export async function openEditing(
 	const { journal = memoryFolder === undefined ? undefined : createFilesJournal({ folder: memoryFolder, now }) } = what;
 	const memory = createMemory({ journal, now, isStorable, limits: limits.memory, patienceMs: limits.patienceMs });
 	await memory.sweep(policy.archive.max_age_days * day);
-	const histories = createHistories({ now, limits: limits.histories });
+	const histories = createHistories({ now, limits: limits.histories, told: journal?.branches, isStorable });
 	const plans = createPlanQueue({ mostChars: limits.waitingChars });
 	return withArchiveOf({ ...what, memoryFolder, planner, worked, memory, histories, plans }, archive);
 }
@@ -99,6 +99,8 @@ export interface Prepared<Written> {
 	readonly summary?: (promptTokens: number, sent: string | undefined) => Promise<SummaryRequest | undefined>;
 	/** Archives originals and plans the next edits, while the upstream works. Never rejects. */
 	readonly planAhead: () => Promise<void>;
+	/** Tells other processes of the request and its plan, once it is answered. Never rejects. */
+	readonly tell?: () => Promise<void>;
 }
 
 /** Composes the request that is sent. Everything but the edited values stays. */
@@ -152,6 +154,11 @@ export async function prepare<Written>(given: HostRequest<Written>, editing: Edi
 		facts,
 		summary: (promptTokens, written) => summaryDue(opened, composed, { request, editing, promptTokens, written }),
 		planAhead: () => planAhead(opened, composed, { request, editing }),
+		tell: async () => {
+			if (!composed.branch) return;
+			await editing.plans.settled(composed.branch);
+			await editing.histories.tell(conversation, composed.branch, opened);
+		},
 	};
 }
 
@@ -203,9 +210,9 @@ function planAhead<Written>(
 	composed: Composed<Written>,
 	{ request, editing }: { readonly request: HostRequest<Written>; readonly editing: Editing },
 ): Promise<void> {
-	const { source, paired, keys, conversation } = opened;
+	const { source, paired, keys } = opened;
 	const { states, branch } = composed;
-	const { originals, plans, policy, memory } = editing;
+	const { originals, plans, policy } = editing;
 	if (!branch || opened.isHeldOut) return Promise.resolve();
 	const replaced = states.flatMap((state, place) => {
 		const one = paired[place];
@@ -215,7 +222,7 @@ function planAhead<Written>(
 		return state && one && isReplaced ? [{ key, paired: one, values: state.values, ref: state.ref, isCleared }] : [];
 	});
 	const kept = originals.keep(source.document, replaced).catch(faultOf("archive", editing));
-	const remembered = memory.recall(conversation);
+	const { remembered } = opened;
 	if (isSummarised(request, policy, remembered)) return kept;
 	if (composed.number < remembered.frozenUntil || clearingFor(request, policy, remembered) === "refused") return kept;
 	const { tokensPerChar } = branch;
@@ -247,7 +254,7 @@ function faultOf(kind: "archive" | "failed", { onFault }: Editing): (error: unkn
 }
 
 function planningOf<Written>(
-	{ source, paired, keys, conversation }: OpenedConversation,
+	{ source, paired, keys, remembered }: OpenedConversation,
 	what: {
 		readonly states: Planning["states"];
 		readonly request: HostRequest<Written>;
@@ -258,8 +265,7 @@ function planningOf<Written>(
 	},
 ): Planning {
 	const { states, request, editing, tokensPerChar, isForwarded, pause } = what;
-	const { policy, archive, originals, memory } = editing;
-	const remembered = memory.recall(conversation);
+	const { policy, archive, originals } = editing;
 	const { maskings, coldAt } = remembered;
 	const clears = clearingFor(request, policy, remembered) === "on";
 	const { model, terms } = request;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
 	hasSameRest,
 	type Message,
@@ -8,11 +8,15 @@ import {
 } from "../../engine/conversation/transcript.ts";
 import type { WrittenText } from "../../formats/json-text/edit.ts";
 import type { KnownKeys } from "./identity.ts";
+import type { Journal, Wait } from "./journal.ts";
 import type { Plan } from "./plan.ts";
 import type { SentLines } from "./sent-lines.ts";
+import { readBranch, writeBranch } from "./told-branches.ts";
 
 /** A conversation that goes on: its last request as the host sent it, and the plans on it. */
 export interface Branch {
+	/** The same in every process that continues it. */
+	readonly id: string;
 	/** The last request: its texts, or a mark by which they are known again. */
 	readonly last: History | Mark;
 	/** Made for this history or for its beginning. */
@@ -38,7 +42,7 @@ interface History extends KnownKeys {
 }
 
 /** Names the messages of a request in place of their texts. */
-interface Mark {
+export interface Mark {
 	readonly kind: "mark";
 	readonly hash: string;
 	readonly messages: number;
@@ -48,7 +52,9 @@ interface Mark {
 export type Histories = ReturnType<typeof createHistories>;
 
 /** Branches of a conversation that go on in turns, such as those of a fork. */
-const mostBranches = 3;
+export const mostBranches = 3;
+/** The time for telling other processes of a branch, which no request waits for. */
+const tellingMs = 1_000;
 
 /** Limits over all conversations. Tests inject small ones. */
 export interface HistoryLimits {
@@ -70,9 +76,14 @@ const usualLimits: HistoryLimits = { mostChars: 8_000_000, mostMarkBytes: 16_000
 export function createHistories({
 	now,
 	limits: { mostChars, mostMarkBytes, heldForMs } = usualLimits,
+	told,
+	isStorable = () => true,
 }: {
 	readonly now: () => number;
 	readonly limits?: HistoryLimits | undefined;
+	/** What processes tell each other. */
+	readonly told?: Journal["branches"];
+	readonly isStorable?: ((text: string) => boolean) | undefined;
 }) {
 	const held = new Map<string, { readonly branches: readonly Branch[]; readonly chars: number; readonly at: number }>();
 	const marked = new Map<string, { readonly branches: readonly Branch[]; readonly bytes: number }>();
@@ -89,12 +100,25 @@ export function createHistories({
 		marked.delete(conversation);
 		return branches;
 	};
+	const hold = (conversation: string, branches: readonly Branch[]): void => {
+		const added = branches.reduce((sum, one) => sum + charsHeld(one), 0);
+		held.set(conversation, { branches, chars: added, at: now() });
+		chars += added;
+		for (const oldest of held.keys()) {
+			if (held.size === 1 || chars <= mostChars) break;
+			letGo(oldest);
+		}
+	};
 	const letGo = (conversation: string): void => {
 		const branches = takeOut(conversation);
 		for (const branch of branches) {
 			branch.sentLines = undefined;
-			if (branch.last.kind === "history") Object.assign(branch, { last: markOf(branch.last), writtenText: undefined });
+			if (branch.last.kind === "history")
+				Object.assign(branch, { last: markOf(branch.last.transcript, branch.last.keys), writtenText: undefined });
 		}
+		mark(conversation, branches);
+	};
+	const mark = (conversation: string, branches: readonly Branch[]): void => {
 		const bytes = branches.reduce((sum, branch) => sum + bytesOfMarked(branch), 0);
 		marked.set(conversation, { branches, bytes });
 		markBytes += bytes;
@@ -106,6 +130,32 @@ export function createHistories({
 	};
 
 	return {
+		/** Takes what other processes have told of its branches since. Never rejects: else this one goes on with what it knows. */
+		async fetch(conversation: string, wait: Wait): Promise<void> {
+			const all = (await told?.read(conversation, wait).catch(() => [])) ?? [];
+			const own = new Map(branchesOf(conversation).map((branch) => [branch.id, messagesOf(branch)]));
+			const newer = all
+				.filter(({ id, messages }) => messages > (own.get(id) ?? -1))
+				.flatMap(({ id, text }) => readBranch(id, text) ?? []);
+			if (newer.length === 0) return;
+			const ids = new Set(newer.map(({ id }) => id));
+			const others = takeOut(conversation).filter(({ id }) => !ids.has(id));
+			const branches = [...newer, ...others].slice(0, mostBranches);
+			if (branches.some(({ last }) => last.kind === "history")) hold(conversation, branches);
+			else mark(conversation, branches);
+		},
+		/** Tells other processes of a branch that has ended with this request so far. Never rejects. */
+		async tell(
+			conversation: string,
+			branch: Branch,
+			{ transcript, paired, keys }: KnownKeys & { readonly transcript: Transcript },
+		) {
+			const messages = settledLength(transcript);
+			if (!told || messages !== messagesOf(branch)) return;
+			const ofBranch = markOf({ messages: transcript.messages.slice(0, messages) }, keys);
+			const text = writeBranch(branch, ofBranch, { paired, isStorable });
+			await told.tell(conversation, { id: branch.id, messages, text }, { leftMs: tellingMs }).catch(() => {});
+		},
 		/** The branch with the longest history that a request continues. */
 		continuedBy(conversation: string, transcript: Transcript): Branch | undefined {
 			const branches = branchesOf(conversation);
@@ -131,18 +181,11 @@ export function createHistories({
 			const before = branch?.last.kind === "history" ? branch.last : undefined;
 			const length = (before?.chars ?? 0) + charsOf(transcript, before?.transcript.messages.length);
 			const last: History = { kind: "history", transcript, paired, keys, chars: length };
-			const kept: Branch = Object.assign(branch ?? {}, { last, writtenText });
+			const kept: Branch = Object.assign(branch ?? { id: randomBytes(6).toString("base64url") }, { last, writtenText });
 			const others = branches.filter((one) => one !== kept);
 			// Only the branch that goes on is written from the earlier text.
 			for (const other of others) other.writtenText = undefined;
-			const all = [kept, ...others].slice(0, mostBranches);
-			const added = all.reduce((sum, one) => sum + charsHeld(one), 0);
-			held.set(conversation, { branches: all, chars: added, at: now() });
-			chars += added;
-			for (const oldest of held.keys()) {
-				if (held.size === 1 || chars <= mostChars) break;
-				letGo(oldest);
-			}
+			hold(conversation, [kept, ...others].slice(0, mostBranches));
 			return kept;
 		},
 		/** Lets go what no request has used for a while. */
@@ -188,7 +231,7 @@ function bytesOfMarked(branch: Branch): number {
 	return 500 + 600 * resultsOf(branch);
 }
 
-function markOf({ transcript: { messages }, keys }: History): Mark {
+function markOf({ messages }: Pick<Transcript, "messages">, keys: readonly string[]): Mark {
 	const hash = hashTo(messages, [messages.length]).get(messages.length) as string;
 	return { kind: "mark", hash, messages: messages.length, results: keys.length };
 }

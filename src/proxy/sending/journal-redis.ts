@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Policy } from "../../engine/policy/schema.ts";
@@ -5,6 +6,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { type ArchiveLocation, archivePlace } from "../../storage/archive/open.ts";
 import { expiryOf } from "../../storage/archive/redis.ts";
 import { type Command, connectRedis, type Reply, textsOf } from "../../storage/archive/redis-connection.ts";
+import { mostBranches } from "./histories.ts";
 import type { Journal, Tail, Wait } from "./journal.ts";
 import { memoryFolderFor } from "./memory.ts";
 
@@ -32,7 +34,9 @@ export async function journalFor(location: ArchiveLocation, { archive }: Policy)
  *
  * - `notes:{conversation}`: the list;
  * - `called:{conversation}`: the time of its last request, in ms;
- * - `decided:{result}`: the conversation that has decided on a result last.
+ * - `decided:{result}`: the conversation that has decided on a result last;
+ * - `branches:{conversation}`: a hash of its last branches, each with its messages, the time in µs, and its text;
+ * - `enforced:{account}`: an account that checks reasoning, named under `key`.
  */
 export async function openRedisJournal(what: {
 	readonly url: string;
@@ -48,6 +52,7 @@ export async function openRedisJournal(what: {
 	const prefix = `palimpsest:states:{${what.namespace}}:`;
 	const keyOf = (conversation: string) => `${prefix}notes:${conversation}`;
 	const calledKey = (conversation: string) => `${prefix}called:${conversation}`;
+	const branchesKey = (conversation: string) => `${prefix}branches:${conversation}`;
 	const held = createHeldLines();
 	let isAway = false;
 	/** The clock of Redis less ours, in ms. */
@@ -117,6 +122,22 @@ export async function openRedisJournal(what: {
 		return { ...(await writeAgain(conversation, lines, wait)), lastCall: about.mtimeMs };
 	};
 
+	let key: string | undefined;
+	const accountKey = async (nameBy: (key: string) => string, wait: Wait): Promise<string> => {
+		if (key === undefined) {
+			const made = randomBytes(32).toString("hex");
+			const [, known] = await ask(
+				[
+					["SET", `${prefix}key`, made, "NX"],
+					["GET", `${prefix}key`],
+				],
+				wait,
+			);
+			key = String(known);
+		}
+		return `${prefix}enforced:${nameBy(key)}`;
+	};
+
 	await connection.connect(connectingMs);
 	return {
 		async read(conversation, after, wait) {
@@ -152,6 +173,31 @@ export async function openRedisJournal(what: {
 				...new Set((Array.isArray(replies) ? replies : []).flatMap((one) => (one === null ? [] : [String(one)]))),
 			];
 		},
+		branches: {
+			async read(conversation, wait) {
+				const [reply] = await ask([["HGETALL", branchesKey(conversation)]], wait);
+				const fields = textsOf(reply);
+				return fields
+					.flatMap((id, at) => {
+						const [, messages, told, text] = (at % 2 === 0 && toldValue.exec(fields[at + 1] as string)) || [];
+						return text === undefined ? [] : [{ id, messages: Number(messages), text, told: Number(told) }];
+					})
+					.toSorted((one, other) => other.told - one.told);
+			},
+			async tell(conversation, { id, messages, text }, wait) {
+				const given = [id, String(messages), text, expiry, String(mostBranches)];
+				await ask([["EVAL", tell, "1", branchesKey(conversation), ...given]], wait);
+			},
+		},
+		accounts: {
+			async has(nameBy, wait) {
+				const [is] = await ask([["EXISTS", await accountKey(nameBy, wait)]], wait);
+				return is === 1;
+			},
+			async add(nameBy, wait) {
+				await ask([["SET", await accountKey(nameBy, wait), "1", "PX", expiry]], wait);
+			},
+		},
 		close: connection.close,
 	};
 }
@@ -164,6 +210,24 @@ for at = 5, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[at]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 for at = 2, #KEYS do redis.call('SET', KEYS[at], ARGV[4], 'PX', ARGV[2]) end
 return redis.call('LRANGE', KEYS[1], ARGV[3], -1)`;
+
+const toldValue = /^(\d+) (\d+) (.*)$/s;
+
+/** A branch that has gone on meanwhile stays. The one that was told longest ago goes. */
+const tell = `
+local before = redis.call('HGET', KEYS[1], ARGV[1])
+if before and tonumber(string.match(before, '^%d+')) > tonumber(ARGV[2]) then return 0 end
+local time = redis.call('TIME')
+local told = time[1] .. string.format('%06d', time[2])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. told .. ' ' .. ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+local all, oldest, at = redis.call('HGETALL', KEYS[1]), nil, nil
+if #all <= 2 * tonumber(ARGV[5]) then return 1 end
+for one = 1, #all, 2 do
+	local its = tonumber(string.match(all[one + 1], '^%d+ (%d+)'))
+	if not at or its < at then oldest, at = all[one], its end
+end
+return redis.call('HDEL', KEYS[1], oldest)`;
 
 const rewrite = `
 if redis.call('LLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end

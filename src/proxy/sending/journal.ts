@@ -17,9 +17,33 @@ export interface Journal {
 	readonly touch: (conversation: string, at: number) => void;
 	/** The conversations that have decided on these results last. Absent: those of this process. */
 	readonly find?: ((results: readonly string[], wait: Wait) => Promise<readonly string[]>) | undefined;
+	/** The branches of conversations with their plans. Absent: each process plans for itself. */
+	readonly branches?: ToldBranches | undefined;
+	/** Accounts that check reasoning, by a name under the key that all processes have. Absent: each learns by itself. */
+	readonly accounts?:
+		| {
+				readonly has: (nameBy: (key: string) => string, wait: Wait) => Promise<boolean>;
+				readonly add: (nameBy: (key: string) => string, wait: Wait) => Promise<void>;
+		  }
+		| undefined;
 	/** Deletes what no request has used for that long. Absent where everything expires by itself. */
 	readonly sweep?: ((maxAgeMs: number) => Promise<void>) | undefined;
 	readonly close?: (() => Promise<void>) | undefined;
+}
+
+/** What processes tell each other of the last requests of a conversation. What is lost costs new decisions only. */
+export interface ToldBranches {
+	/** The last told first. Throws as `read` of the journal does. */
+	readonly read: (conversation: string, wait: Wait) => Promise<readonly ToldBranch[]>;
+	/** Takes the place of the same branch unless that has got more messages. */
+	readonly tell: (conversation: string, branch: ToldBranch, wait: Wait) => Promise<void>;
+}
+
+export interface ToldBranch {
+	readonly id: string;
+	/** Of its last request. */
+	readonly messages: number;
+	readonly text: string;
 }
 
 /** The time that a request still waits for a journal on another machine. */

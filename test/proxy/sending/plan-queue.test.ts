@@ -3,7 +3,7 @@ import type { Branch } from "../../../src/proxy/sending/histories.ts";
 import type { Plan } from "../../../src/proxy/sending/plan.ts";
 import { createPlanQueue } from "../../../src/proxy/sending/plan-queue.ts";
 
-const newBranch = (): Branch => ({ last: { kind: "mark", hash: "", messages: 0, results: 0 } });
+const newBranch = (): Branch => ({ id: "", last: { kind: "mark", hash: "", messages: 0, results: 0 } });
 
 const planOf = (maskings: number): Plan => ({ maskings, warm: [], cold: [], over: [], asked: [], limits: [] });
 
