@@ -1,11 +1,12 @@
 import { once } from "../../engine/conversation/lists.ts";
 import type { Message } from "../../engine/conversation/transcript.ts";
 import { objectOf } from "../../formats/json-text/value.ts";
+import type { Branch } from "./branch.ts";
 import { contextManagement } from "./clearing.ts";
 import type { Composed } from "./composed.ts";
 import { type Decided, decideStates } from "./decide.ts";
 import { changesOf, unsentPlaces } from "./decisions.ts";
-import type { Branch, Histories } from "./histories.ts";
+import type { Histories } from "./histories.ts";
 import { messageKey } from "./identity.ts";
 import { type LeftOutReasoning, readReasoning } from "./left-out-reasoning.ts";
 import type { Note, StateChange } from "./notes.ts";

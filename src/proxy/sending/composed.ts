@@ -1,5 +1,5 @@
+import type { Branch } from "./branch.ts";
 import type { NoDecision, Why } from "./decisions.ts";
-import type { Branch } from "./histories.ts";
 import type { Block } from "./reasoning.ts";
 import type { ResultState } from "./states.ts";
 

@@ -1,8 +1,9 @@
+import { messagesOf } from "./branch.ts";
 import { clearingFor, mayClear, uncleared } from "./clearing.ts";
 import { addClearingNote } from "./clearing-note.ts";
 import type { Composed } from "./composed.ts";
 import { addHint, arrivalsOf, arrivingPlaces, choose, knownStates, reasonAgainst } from "./decisions.ts";
-import { messagesOf, settledLength } from "./histories.ts";
+import { settledLength } from "./histories.ts";
 import { mendRepeats } from "./mend-repeats.ts";
 import type { HostRequest, OpenedConversation, Shared } from "./request.ts";
 import { isShortened, type ResultState } from "./states.ts";

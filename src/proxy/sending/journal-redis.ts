@@ -6,7 +6,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { type ArchiveLocation, archivePlace } from "../../storage/archive/open.ts";
 import { expiryOf } from "../../storage/archive/redis.ts";
 import { type Command, connectRedis, type Reply, textsOf } from "../../storage/archive/redis-connection.ts";
-import { mostBranches } from "./histories.ts";
+import { mostBranches } from "./branch.ts";
 import type { Journal, Tail, Wait } from "./journal.ts";
 import { memoryFolderFor } from "./memory.ts";
 

@@ -1,4 +1,4 @@
-import type { Branch } from "./histories.ts";
+import type { Branch } from "./branch.ts";
 
 /** A planning of the last request of a branch, with the characters of the conversation that it holds until it ends. */
 interface Planning {

@@ -5,7 +5,8 @@ import { type ReadConversation, readConversation } from "../../formats/detect.ts
 import type { Archive } from "../../storage/archive/archive.ts";
 import type { CacheTerms } from "../billing/terms.ts";
 import type { Originals } from "./archiving.ts";
-import { type Branch, type Histories, resultsOf } from "./histories.ts";
+import { type Branch, resultsOf } from "./branch.ts";
+import type { Histories } from "./histories.ts";
 import { conversationKey, ownedName, resultKeys } from "./identity.ts";
 import type { Memory } from "./memory.ts";
 import type { removals } from "./reasoning.ts";

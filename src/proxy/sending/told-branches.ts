@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../engine/conversation/json.ts";
 import type { PairedResult } from "../../engine/conversation/turns.ts";
 import { listOf, objectOf, objectsOf, stringAt } from "../../formats/json-text/value.ts";
-import type { Branch, Mark } from "./histories.ts";
+import type { Branch, Mark } from "./branch.ts";
 import type { Decision, Plan } from "./plan.ts";
 import { decodeValues, encodeValues } from "./states.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Branch } from "../../../src/proxy/sending/histories.ts";
+import type { Branch } from "../../../src/proxy/sending/branch.ts";
 import type { Plan } from "../../../src/proxy/sending/plan.ts";
 import { createPlanQueue } from "../../../src/proxy/sending/plan-queue.ts";
 
