@@ -48,6 +48,7 @@ export const claudeCode: Host = {
 	},
 	launch: {
 		command: "claude",
+		withoutTool: "claude --disallowedTools NAME; a server by claude mcp remove",
 		point: pointClaudeCode,
 		headless: (prompt) => [
 			...["-p", prompt, "--permission-mode", "acceptEdits"],

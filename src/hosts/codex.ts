@@ -45,6 +45,7 @@ export const codex: Host = {
 	},
 	launch: {
 		command: "codex",
+		withoutTool: 'disabled_tools = ["NAME"] under [mcp_servers.SERVER] in config.toml',
 		hasLoginShell: true,
 		point,
 		headless: (prompt) => ["exec", prompt, "--skip-git-repo-check", "--sandbox", "workspace-write"],

@@ -40,6 +40,7 @@ export const copilotCli: Host = {
 	},
 	launch: {
 		command: "copilot",
+		withoutTool: "copilot --excluded-tools NAME",
 		point,
 		// It cannot allow `palimpsest recall` alone (1.0.102), and `palimpsest run` runs anything.
 		headless: (prompt) => ["-p", prompt, "--no-ask-user", "--allow-tool", "write"],

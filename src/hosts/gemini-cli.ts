@@ -44,6 +44,7 @@ export const geminiCli: Host = {
 	},
 	launch: {
 		command: "gemini",
+		withoutTool: '"tools": { "exclude": ["NAME"] } in settings.json',
 		point,
 		// In a folder that is not trusted, it would not take the mode.
 		headless: (prompt) => [

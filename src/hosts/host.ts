@@ -200,6 +200,8 @@ interface Launch {
 	 * `palimpsest recall` where that can be allowed alone; all else that it would ask for is denied, where it asks at all.
 	 */
 	readonly headless?: (prompt: string) => readonly string[];
+	/** How a person takes the tool NAME out of its requests. */
+	readonly withoutTool?: string;
 	/** Throws PalimpsestError `invalid_argument` if the program, as it is set up, cannot use a proxy. */
 	readonly point: (where: LaunchSurroundings) => Promise<Pointing>;
 }

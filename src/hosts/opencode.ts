@@ -60,7 +60,12 @@ export const opencode: Host = {
 		brings: ["hook"],
 		removedBy: "taking palimpsest-mcp out of `plugin`",
 	},
-	launch: { command: "opencode", point, headless: (prompt) => ["run", prompt] },
+	launch: {
+		command: "opencode",
+		withoutTool: '"permission": { "NAME": "deny" } in opencode.json',
+		point,
+		headless: (prompt) => ["run", prompt],
+	},
 	session: {
 		format: "opencode",
 		given: "the output of `opencode export`",

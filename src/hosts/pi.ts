@@ -30,7 +30,7 @@ export const pi: Host = {
 		brings: ["hook"],
 		removedBy: "pi remove npm:palimpsest-mcp",
 	},
-	launch: { command: "pi", point, headless: (prompt) => ["-p", prompt] },
+	launch: { command: "pi", withoutTool: "pi --exclude-tools NAME", point, headless: (prompt) => ["-p", prompt] },
 	session: {
 		format: "pi",
 		sessionId: (document) => {

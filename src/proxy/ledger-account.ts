@@ -5,6 +5,7 @@ import { type BreakRecord, newBreakRecord } from "./break-record.ts";
 import { figuresOf, newSums, type Sums } from "./request-sums.ts";
 import type { NoDecision, Why } from "./sending/decisions.ts";
 import type { EditedResult, RequestFacts } from "./sending/facts.ts";
+import { newToolRecord, type ToolRecord } from "./tool-record.ts";
 
 /** The ledger's figures of a conversation. */
 export interface Account {
@@ -32,6 +33,7 @@ export interface Account {
 	/** The last request, unedited and as sent. */
 	before: RequestParts | undefined;
 	readonly breaks: BreakRecord;
+	readonly tools: ToolRecord;
 }
 
 /** Requests without new decisions, one after the other for the same reason. They count from 1. */
@@ -76,6 +78,7 @@ export function newAccount(api: string, at: number): Account {
 		isTold: true,
 		before: undefined,
 		breaks: newBreakRecord(),
+		tools: newToolRecord(),
 	};
 }
 

@@ -12,6 +12,7 @@ import { addTo, newSums } from "./request-sums.ts";
 import { type Fault, faults } from "./sending/editing.ts";
 import type { RequestFacts } from "./sending/facts.ts";
 import { statusOf } from "./status.ts";
+import { toolsOf } from "./tool-record.ts";
 import { type Books, type Failure, type ProxyTotals, totalsOf, type Undecided } from "./totals.ts";
 
 const mostConversations = 200;
@@ -190,6 +191,8 @@ export function createLedger({
 			for (const result of wasEdited ? facts.results : []) noteEdit(account, result);
 			figures?.add(bill.line, given);
 			if (broken) figures?.add(broken, given);
+			const tools = figures && toolsOf(account, facts);
+			if (tools) figures.add(tools, given);
 			entered();
 			return { repeated };
 		},

@@ -16,6 +16,7 @@ import type { Account } from "./ledger-account.ts";
 import type { Sums } from "./request-sums.ts";
 import type { NoDecision } from "./sending/decisions.ts";
 import type { RequestFacts } from "./sending/facts.ts";
+import { sessionName } from "./tool-record.ts";
 
 /** A request whose answer has ended. */
 export interface EnteredRequest {
@@ -119,6 +120,7 @@ export function billOf(account: Account, facts: RequestFacts, given: EnteredRequ
 		usd,
 		usd_unedited: usdUnedited,
 		agent: account.agent,
+		session: facts.conversation === undefined ? undefined : sessionName(facts.conversation),
 		decisions: given.decisions ?? 0,
 		held_out: facts.why === "held_out" ? true : undefined,
 		cut: usage?.isCut,

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { reportContext } from "../../src/operations/report.ts";
@@ -30,6 +30,29 @@ describe("palimpsest report", () => {
 		expect(text).toBe(contextText(own, { columns: 80, bars: "ascii" }));
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal takes for a command
 		expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+	});
+
+	it("names the tools that the last sessions never called, and how to leave one out", async () => {
+		const figures = join(folder, ".local/state/palimpsest/figures");
+		await mkdir(figures, { recursive: true });
+		const at = Date.now() - 1_000;
+		const offered = { Bash: 1_000, NotebookEdit: 1_234, Read: 500 };
+		const line = { at, program: "claude", session: "s" };
+		const request = { kind: "request", model: "claude-opus-5-5", read: 9_000, write: 9, output: 9, billed: 9 };
+		const lines = [
+			{ ...line, kind: "tools", offered, called: ["Bash"] },
+			{ ...line, ...request },
+		];
+		const file = join(figures, `${new Date(at).toISOString().slice(0, 10)}.jsonl`);
+		await writeFile(file, lines.map((one) => JSON.stringify(one)).join("\n"));
+		const { text } = await report("chat.json");
+		expect(text).toContain(
+			"Claude Code, last 1 session: 2 of 3 tools never called, 1 734 tokens in each request, 0.00 US dollars a day",
+		);
+		expect(text).toContain("NotebookEdit (1 234), Read (500)");
+		expect(text).toContain("claude --disallowedTools NAME");
+		const json = JSON.parse((await report("chat.json", "--json")).text);
+		expect(json.unused_tools).toMatchObject([{ program: "claude", sessions: 1, tokens: 1_734 }]);
 	});
 
 	it("counts placeholders with a reference when originals are kept", async () => {

@@ -242,6 +242,8 @@ describe("a fault of the comparison", () => {
 				settings: fails,
 				roleOf: fails,
 				keepsHead: fails,
+				called: fails,
+				tokensPerToolChar: fails,
 				beginsTurn: fails,
 			},
 		} as const;

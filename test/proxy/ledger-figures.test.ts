@@ -67,6 +67,37 @@ describe("the figures of a proxy", () => {
 		expect(conversations[0]).toMatchObject({ program: "claude", folder: "project", usd: edited.usd });
 	});
 
+	it.each(["anthropic", "chat", "responses", "gemini"] as const)(
+		"name the tools of a conversation once, and each that is called for the first time: %s",
+		async (api) => {
+			const folder = join(await scratchFolder(), "figures");
+			const usage = {
+				input_tokens: 9_000,
+				prompt_tokens: 9_000,
+				promptTokenCount: 9_000,
+				output_tokens: 9,
+				completion_tokens: 9,
+				candidatesTokenCount: 9,
+			};
+			const figures = openFigures({ keep: "all", program: "claude", folder });
+			const { start } = await startPlayed({ figures }, (_, response) => {
+				response.writeHead(200, { "Content-Type": "application/json" });
+				response.end(JSON.stringify({ content: [], usage, usageMetadata: usage }));
+			});
+			const proxy = await start();
+			const turns = turnsOf(3).map((turn, at) => (at < 2 ? turn : { ...turn, call: { name: "grep", input: {} } }));
+			for (let count = 0; count <= 3; count += 1) await sendSettled(proxy, requestOf(api, turns.slice(0, count)));
+			const [first, ...others] = await linesIn(folder, "tools");
+			expect(first).toMatchObject({ program: "claude", called: ["bash"], session: expect.stringMatching(/^\w{12}$/) });
+			expect(first?.offered).toEqual({ bash: expect.any(Number) });
+			expect(first?.offered?.bash).toBeGreaterThan(10);
+			expect(others).toMatchObject([{ session: first?.session, called: ["grep"] }]);
+			expect(others[0]?.offered).toBeUndefined();
+			const requests = await linesIn(folder, "request");
+			expect(requests.map(({ session }) => session)).toEqual([undefined, ...Array(3).fill(first?.session)]);
+		},
+	);
+
 	it("name the subagent of a request, with its dollars in the status and in the lines", async () => {
 		const folder = join(await scratchFolder(), "figures");
 		const provider = accountingProvider();

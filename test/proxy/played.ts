@@ -97,6 +97,8 @@ export const plainFacts = {
 		settings: () => ({}),
 		roleOf: () => undefined,
 		keepsHead: () => true,
+		called: () => new Set<string>(),
+		tokensPerToolChar: () => 0,
 		beginsTurn: () => false,
 	},
 } as const;

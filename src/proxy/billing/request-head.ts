@@ -17,6 +17,8 @@ export interface HeadTool {
 	/** Untrusted. */
 	readonly name: string;
 	readonly hash: string;
+	/** Characters of the definition, for a tool that the program runs; of one that the provider runs, no call need be seen. */
+	readonly chars?: number | undefined;
 }
 
 /** Settings of a request that a provider's cache hangs on, by their names: short values as they are, others hashed. */
@@ -139,7 +141,10 @@ function toolsIn(tool: unknown): HeadTool[] {
 	const { name, type } = { ...given, ...objectOf(given.function) };
 	// A tool of Gemini's own is named by its only key.
 	const named = [name, type, Object.keys(given)[0]].find((one) => typeof one === "string");
-	return [{ name: String(named), hash: sha256Of(withoutBreakpoint(given)).slice(0, 16) }];
+	const definition = withoutBreakpoint(given);
+	const isOwn = /^(?:function|custom)?$/.test(stringAt(given, "type") ?? "") && typeof name === "string";
+	const chars = isOwn ? { chars: JSON.stringify(definition).length } : {};
+	return [{ name: String(named), hash: sha256Of(definition).slice(0, 16), ...chars }];
 }
 
 /** Codex groups the tools of an MCP server under its name, such as `mcp__files`. */

@@ -44,6 +44,10 @@ interface PromptFacts {
 	readonly head: (before?: RequestHead) => RequestHead;
 	readonly settings: () => RequestSettings;
 	readonly roleOf: (message: number) => string | undefined;
+	/** Names of the tools that its messages call. */
+	readonly called: () => ReadonlySet<string>;
+	/** Tokens of a character of the tools, as we count. */
+	readonly tokensPerToolChar: () => number;
 	/** Whether a breakpoint of its own keeps the head in the cache, or the provider caches by itself. */
 	readonly keepsHead: () => boolean;
 	/** Whether it ends with a message of the user after reasoning. */
@@ -109,6 +113,11 @@ export async function factsOf(what: {
 			head: (before) => headOf(source.document, transcript, before),
 			settings: () => settingsOf(source.document, transcript),
 			roleOf: (message) => transcript.messages[message]?.role,
+			called: () => new Set(transcript.messages.flatMap(({ calls }) => calls.flatMap(({ name }) => name ?? []))),
+			tokensPerToolChar() {
+				const tools = transcript.surroundings.at(-1) ?? "";
+				return meter.countTokens(tools) / Math.max(1, tools.length);
+			},
 			keepsHead: () =>
 				terms.caching !== "asked" || transcript.surroundings.some((text) => text.includes('"cache_control"')),
 			beginsTurn() {

@@ -30,6 +30,8 @@ export interface RequestLine extends Origin {
 	/** US dollars with the output; absent if the price of the model is unknown. */
 	readonly usd?: number | undefined;
 	readonly usd_unedited?: number | undefined;
+	/** A name of its conversation, from its first tool turn on. */
+	readonly session?: string | undefined;
 	/** Results whose form was decided with this request. */
 	readonly decisions?: number | undefined;
 	readonly held_out?: true | undefined;
@@ -81,7 +83,17 @@ export interface BreakLine extends Origin {
 	readonly servers?: readonly string[] | undefined;
 }
 
-export type FigureLine = RequestLine | PingLine | RefusalLine | ResultLine | BreakLine;
+/** Tools of a conversation: when they come or change, and when one is called for the first time. Names that hold text are hashed. */
+export interface ToolsLine extends Origin {
+	readonly kind: "tools";
+	readonly session: string;
+	readonly agent?: string | undefined;
+	/** By name, the tokens of each definition in a request, as we count; absent where they are those of the line before. */
+	readonly offered?: Readonly<Record<string, number>> | undefined;
+	readonly called: readonly string[];
+}
+
+export type FigureLine = RequestLine | PingLine | RefusalLine | ResultLine | BreakLine | ToolsLine;
 
 /** A line as the process makes it, which adds its origin. */
 export type Figure = FigureLine extends infer Line
@@ -117,6 +129,8 @@ export function readLine(text: string): FigureLine | undefined {
 			return withNumbers(value, []);
 		case "break":
 			return typeof value.cause === "string" ? withNumbers(value, ["tokens"]) : undefined;
+		case "tools":
+			return isText(value.session) && isListOfTexts(value.called) ? withNumbers(value, []) : undefined;
 		case "result":
 			return withNumbers(value, ["chars_before", "chars_after"]);
 		default:
@@ -190,12 +204,14 @@ function isAmount(value: unknown): value is number {
 }
 
 const isText = (value: unknown): boolean => typeof value === "string";
+const isListOfTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
 /** What a line may have, and its form. */
 const optional = new Map<string, (value: unknown) => boolean>([
 	...["unedited", "usd", "usd_unedited", "decisions"].map((name) => [name, isAmount] as const),
-	...["person", "program", "project", "model", "agent", "undecided"].map((name) => [name, isText] as const),
-	["servers", (value) => Array.isArray(value) && value.every(isText)],
+	...["person", "program", "project", "model", "agent", "undecided", "session"].map((name) => [name, isText] as const),
+	["servers", isListOfTexts],
+	["offered", (value) => isJsonObject(value) && Object.values(value).every(isAmount)],
 ]);
 
 function withNumbers(value: JsonObject, names: readonly string[]): FigureLine | undefined {

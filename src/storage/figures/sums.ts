@@ -17,6 +17,7 @@ export function startSums(by: Grouping) {
 	const heldOut = newSums();
 	return {
 		add(line: FigureLine): void {
+			if (line.kind === "tools") return;
 			addTo(all, line);
 			if (line.kind === "request" && line.held_out) addTo(heldOut, line);
 			const name = groupOf(line, by);
