@@ -14,7 +14,7 @@ import { copilotCli } from "./copilot-cli.ts";
 import { inspect, tau2 } from "./evaluation-logs.ts";
 import { droidStream, geminiStream } from "./event-streams.ts";
 import { type Explained, explainedBy } from "./explained.ts";
-import { foreignShape, isSpans } from "./foreign.ts";
+import { foreignShape, foreignShapeIn, isSpans } from "./foreign.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { langchain, openaiAgents, pydanticAi } from "./frameworks.ts";
 import { gemini } from "./gemini.ts";
@@ -145,6 +145,8 @@ export function locateMessages(document: unknown): LocatedMessages {
 	const found = conversationsIn(document);
 	const [first] = found;
 	if (first && found.length === 1) return first.located;
+	const foreign = foreignShapeIn(document);
+	if (foreign !== undefined) throw new UnsupportedShapeError(foreign);
 	if (first) throw new PalimpsestError("not_a_conversation", tellSeveral(found));
 	const key = isJsonObject(document) ? messageKeys.find((name) => Object.hasOwn(document, name)) : undefined;
 	const value = isJsonObject(document) && key !== undefined ? document[key] : document;
@@ -181,6 +183,7 @@ const listKeys = [
 	"items",
 	"new_items",
 	"newItems",
+	"page",
 ];
 
 /** Objects are searched to this depth. */

@@ -1,10 +1,25 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
-import { listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
+import { hasMember, listOf, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 
 /** The name of a shape that resembles a format and is none; otherwise `undefined`. */
 export function foreignShape(messages: readonly unknown[]): string | undefined {
 	const values = messages.filter(isJsonObject);
 	return shapes.find(({ isShape }) => isShape(values))?.title;
+}
+
+const deepest = 3;
+
+/** The name of such a shape that a document holds, to a depth of three. */
+export function foreignShapeIn(document: unknown, depth = 0): string | undefined {
+	if (depth > deepest) return undefined;
+	const own = foreignShape(Array.isArray(document) ? document : [document]);
+	if (own !== undefined) return own;
+	const members = Array.isArray(document) ? document.slice(0, 2) : Object.values(objectOf(document));
+	for (const member of members) {
+		const found = foreignShapeIn(member, depth + 1);
+		if (found !== undefined) return found;
+	}
+	return undefined;
 }
 
 /** Whether a document is of spans of OpenTelemetry, which hold their messages as a text of JSON. */
@@ -13,6 +28,10 @@ export function isSpans(document: unknown): boolean {
 	const isSpan = (value: unknown) =>
 		stringAt(objectOf(objectOf(value).attributes), "gen_ai.input.messages") !== undefined;
 	return Array.isArray(resourceSpans) || [document, ...listOf(document), ...listOf(spans)].some(isSpan);
+}
+
+function isSpan({ attributes }: JsonObject): boolean {
+	return Object.keys(objectOf(attributes)).some((key) => key.startsWith("gen_ai."));
 }
 
 type Values = readonly JsonObject[];
@@ -48,17 +67,44 @@ const shapes: readonly { readonly title: string; readonly isShape: (values: Valu
 		title: "a session of iFlow",
 		isShape: (values) =>
 			values.some(({ message }) =>
-				objectsOf(objectOf(message).content).some(({ content }) => isJsonObject(objectOf(content).responseParts)),
+				objectsOf(objectOf(message).content).some(({ content }) =>
+					hasMember(objectOf(content), "responseParts", "functionResponse"),
+				),
 			),
 	},
 	{
 		title: "a chat of Grok CLI",
-		isShape: (values) => values.some(({ type, toolResult }) => type === "tool_result" && isJsonObject(toolResult)),
+		isShape: (values) =>
+			values.some(({ type, toolCall, toolResult }) => {
+				return type === "tool_result" && (isJsonObject(toolResult) || isJsonObject(toolCall));
+			}),
 	},
 	{
 		title: "results of Inngest AgentKit",
 		isShape: (values) =>
 			values.some((value) => stringAt(value, "agentName") !== undefined && Array.isArray(value.toolCalls)),
+	},
+	{
+		title: "messages of Inngest AgentKit",
+		isShape: (values) =>
+			values.some(({ role, type, tool, tools }) => {
+				return (role === "tool_result" && isJsonObject(tool)) || (type === "tool_call" && Array.isArray(tools));
+			}),
+	},
+	{
+		title: "a stream of AG-UI events",
+		isShape: (values) =>
+			values.some(({ type, threadId }) => type === "RUN_STARTED" && threadId !== undefined) ||
+			values.some(({ type }) => type === "MESSAGES_SNAPSHOT" || type === "TOOL_CALL_RESULT"),
+	},
+	{
+		title: "a memory that BeeAI has serialized",
+		isShape: (values) => values.some(({ __root, __serializer }) => isJsonObject(__root) || __serializer === true),
+	},
+	{
+		title: "telemetry of OpenTelemetry without its messages (`gen_ai.input.messages`)",
+		isShape: (values) =>
+			values.some((value) => Array.isArray(value.resourceLogs) || (isSpan(value) && !hasMember(value, "role", "body"))),
 	},
 	{
 		title: "a list of messages with `text` in place of `content`",

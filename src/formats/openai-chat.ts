@@ -71,9 +71,11 @@ function probeChatMessage(message: JsonObject, role: string) {
 	const certain = called || ["tool", "function", "developer"].includes(role);
 	if (Array.isArray(content)) {
 		// Programs put any value that a tool returned into a result (docs/strategies.md#eligibility).
-		const isTyped = (part: unknown) => isJsonObject(part) && typeof part.type === "string";
-		const probed = roles[role] === "tool" ? content.filter(isTyped) : content;
-		const fit = probeParts(probed, partTypes);
+		const isTyped = (part: unknown) => typeof objectOf(part).type === "string";
+		const fit =
+			roles[role] === "tool"
+				? probeParts(content.filter(isTyped), { ...partTypes, foreign: [] })
+				: probeParts(content, partTypes);
 		return typeof fit === "string" ? fit : certain || fit;
 	}
 	if (isJsonObject(content) && role !== "tool") return "`content` as a string, a list of parts or null";

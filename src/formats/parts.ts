@@ -281,17 +281,25 @@ export function readPartList(parts: readonly unknown[], path: Path, rules: PartR
 }
 
 function readTypedParts(parts: readonly unknown[], path: Path, readMedia: ReadMedia): ToolContent {
-	return readPartList(parts, path, {
-		// Programs have types of their own for texts, such as `tool_output`.
-		textKey: (part) => {
-			const hasText = typeof part.type === "string" && stringAt(part, "text") !== undefined;
-			return hasText && (part.type === "text" || !hasMoreThanText(part, path, readMedia)) ? "text" : undefined;
-		},
+	const isText = (part: JsonObject) => {
+		const hasText = (part.type === undefined || typeof part.type === "string") && stringAt(part, "text") !== undefined;
+		return hasText && (part.type === "text" || !hasMoreThanText(part, path, readMedia));
+	};
+	const read = readPartList(parts, path, {
+		// Programs have types of their own for texts, such as `tool_output`, or none.
+		textKey: (part) => (isText(part) ? "text" : undefined),
 		readOther(part, at) {
 			if (isLongText(part)) return { ...noContent, texts: [{ path: at, text: part }] };
 			return typeof part === "object" && part !== null ? readJsonTexts(part, at, readMedia) : opaque(part);
 		},
 	});
+	// A record of a program may say more than its text.
+	const beside = parts.flatMap((part) => {
+		if (!isJsonObject(part) || part.type !== undefined || !isText(part)) return [];
+		const { text: _, ...others } = part;
+		return Object.keys(others).length > 0 ? asCountedText(others) : [];
+	});
+	return beside.length > 0 ? { ...read, counted: [...read.counted, ...beside] } : read;
 }
 
 /** Whether a part has media, or another long value beside its text. */

@@ -94,7 +94,21 @@ describe("shapes that resemble a format", () => {
 			["a", "b"].map((agentName) => ({ agentName, output: [], toolCalls: [{ role: "tool_result", content: text }] })),
 		],
 		["a session of iFlow", iflow],
+		["a session of iFlow", JSON.parse(JSON.stringify(iflow).replace('{"functionResponse":{}}', "[]"))],
 		["a chat of Grok CLI", grok],
+		["a chat of Grok CLI", grok.map(({ toolResult: _, ...record }) => record)],
+		[
+			"messages of Inngest AgentKit",
+			[
+				{ role: "user", type: "text", content: "Go." },
+				{ role: "tool_result", type: "tool_result", tool: { name: "f" }, content: { data: text } },
+			],
+		],
+		["a stream of AG-UI events", [{ type: "RUN_STARTED", threadId: "t", runId: "r" }, { type: "RUN_FINISHED" }]],
+		[
+			"telemetry of OpenTelemetry without its messages (`gen_ai.input.messages`)",
+			[{ name: "chat", attributes: { "gen_ai.operation.name": "chat" } }],
+		],
 		["a session of Command Code", commandCode],
 		["a stream of the Cursor CLI", cursor],
 		["messages of Crush", crush],
@@ -103,6 +117,20 @@ describe("shapes that resemble a format", () => {
 	])("are refused by name: %s", (title, messages) => {
 		expect(() => readConversation(messages)).toThrow(`This looks like ${title}, which is not supported.`);
 		expect(() => readConversation({ messages })).toThrow(`This looks like ${title}`);
+	});
+
+	it.each<[string, unknown]>([
+		[
+			"results of Inngest AgentKit",
+			{ results: [{ agentName: "a", output: [{ role: "assistant" }], toolCalls: [{ role: "tool" }] }] },
+		],
+		[
+			"a memory that BeeAI has serialized",
+			{ __version: "0.1", __root: { __serializer: true, __class: "TokenMemory" } },
+		],
+		["telemetry of OpenTelemetry", { resourceLogs: [] }],
+	])("are refused by name where a document holds them: %s", (title, document) => {
+		expect(() => readConversation(document)).toThrow(`This looks like ${title}`);
 	});
 
 	const attributes = {

@@ -18,7 +18,7 @@ export const row: FormatRow = {
 	format: convexAgent,
 	write: (entries) => vercelModel.write(entries).map(wrap),
 	contents: (documents) => vercelModel.contents(documents.map(({ message }) => message as JsonMessage)),
-	key: "messages",
+	key: "page",
 	body: {},
 	textsAlone: "certain",
 	isOfProgram: true,
