@@ -5,9 +5,10 @@ import type { Message } from "../engine/conversation/transcript.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import { type Format, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { asCountedText, hasMember, idAt, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { hiddenTokens, MessageDraft, mediaContent, readOpenContent, type ToolContent, textContent } from "./parts.ts";
+import { MessageDraft, mediaContent, readOpenContent, type ToolContent, textContent } from "./parts.ts";
 
 /** Members of a message that only Amp has. */
 const ownMembers = ["messageId", "dtwMessageID"];

@@ -20,17 +20,10 @@ import {
 	readTranscript,
 	roleOf,
 } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { asCountedText, booleanAt, hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import {
-	hiddenTokens,
-	MessageDraft,
-	readOpenContent,
-	readToolContent,
-	textContent,
-	tokensOfMedia,
-	unsent,
-} from "./parts.ts";
+import { MessageDraft, readOpenContent, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 
 const blockTypes = {

@@ -3,11 +3,11 @@ import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message } from "../engine/conversation/transcript.ts";
 import { callsAmong, finishResponse, type LastResponse } from "./answer.ts";
 import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { hasMember, idAt, memberAt, objectsOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import {
 	asWhole,
-	hiddenTokens,
 	MessageDraft,
 	mediaContent,
 	opaque,

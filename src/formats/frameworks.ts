@@ -14,18 +14,12 @@ import {
 	readTranscript,
 	transcriptOf,
 } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
 import { readChatMedia } from "./openai-chat.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
-import {
-	hiddenTokens,
-	MessageDraft,
-	readJsonContent,
-	readOpenContent,
-	type ToolContent,
-	textContent,
-} from "./parts.ts";
+import { MessageDraft, readJsonContent, readOpenContent, type ToolContent, textContent } from "./parts.ts";
 import { readOutputContent } from "./response-outputs.ts";
 import { outputCopies } from "./session-files.ts";
 

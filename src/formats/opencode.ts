@@ -4,9 +4,10 @@ import type { Path } from "../engine/conversation/paths.ts";
 import type { MediaNode, Message, TextNode } from "../engine/conversation/transcript.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readMedia } from "./media.ts";
-import { hiddenTokens, MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
+import { MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 
 interface OpencodeRecord {
 	readonly info: JsonObject;

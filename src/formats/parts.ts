@@ -250,6 +250,8 @@ export function opaque(value: unknown): ToolContent {
 interface PartRules {
 	readonly textKey: (part: JsonObject) => string | undefined;
 	readonly readOther: (part: unknown, path: Path) => ToolContent;
+	/** Counted with a text part. */
+	readonly beside?: (part: JsonObject) => readonly string[];
 	/** Writes a text part; by default the first part with this text. */
 	readonly write?: (text: string) => JsonObject;
 }
@@ -267,6 +269,7 @@ export function readPartList(parts: readonly unknown[], path: Path, rules: PartR
 		if (key !== undefined) {
 			firstKey ??= key;
 			texts.push({ path: childPath(at, key), text: (part as JsonObject)[key] as string });
+			counted.push(...(rules.beside?.(part as JsonObject) ?? none));
 			continue;
 		}
 		isText = false;
@@ -281,25 +284,19 @@ export function readPartList(parts: readonly unknown[], path: Path, rules: PartR
 }
 
 function readTypedParts(parts: readonly unknown[], path: Path, readMedia: ReadMedia): ToolContent {
-	const isText = (part: JsonObject) => {
-		const hasText = (part.type === undefined || typeof part.type === "string") && stringAt(part, "text") !== undefined;
-		return hasText && (part.type === "text" || !hasMoreThanText(part, path, readMedia));
-	};
-	const read = readPartList(parts, path, {
+	return readPartList(parts, path, {
 		// Programs have types of their own for texts, such as `tool_output`, or none.
-		textKey: (part) => (isText(part) ? "text" : undefined),
+		textKey: (part) => {
+			const hasText = ["undefined", "string"].includes(typeof part.type) && stringAt(part, "text") !== undefined;
+			return hasText && (part.type === "text" || !hasMoreThanText(part, path, readMedia)) ? "text" : undefined;
+		},
+		beside: ({ type, text: _, ...others }) =>
+			type === undefined && Object.keys(others).length > 0 ? [asCountedText(others)] : none,
 		readOther(part, at) {
 			if (isLongText(part)) return { ...noContent, texts: [{ path: at, text: part }] };
 			return typeof part === "object" && part !== null ? readJsonTexts(part, at, readMedia) : opaque(part);
 		},
 	});
-	// A record of a program may say more than its text.
-	const beside = parts.flatMap((part) => {
-		if (!isJsonObject(part) || part.type !== undefined || !isText(part)) return [];
-		const { text: _, ...others } = part;
-		return Object.keys(others).length > 0 ? asCountedText(others) : [];
-	});
-	return beside.length > 0 ? { ...read, counted: [...read.counted, ...beside] } : read;
 }
 
 /** Whether a part has media, or another long value beside its text. */
@@ -388,21 +385,4 @@ export function isBinary(text: string): boolean {
 	const beginning = text.slice(0, longFrom);
 	if (/^data:[^,]*;base64,/.test(beginning)) return true;
 	return /^[\w+/=-]+$/.test(beginning) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(beginning));
-}
-
-/** Bytes of a signature in addition to the reasoning in it. */
-const overhead = 173;
-
-const bytesPerToken = 4;
-
-/**
- * Tokens of reasoning that a message holds only in its signature, or encrypted; `undefined` if its text is shown. An
- * assumption: the base64 text holds the whole reasoning in UTF-8, `overhead` bytes and no more. In 266 signed blocks of
- * recorded sessions of Claude Code and of an API, the signatures of short texts were 173 to 175 bytes longer than the
- * text; longer ones held more than was shown, which is a summary.
- */
-export function hiddenTokens(shown: unknown, sealed: unknown): number | undefined {
-	if (typeof sealed !== "string" || (typeof shown === "string" && shown !== "")) return undefined;
-	const bytes = (sealed.length * 3) / 4;
-	return Math.max(0, Math.round((bytes - overhead) / bytesPerToken));
 }

@@ -4,9 +4,10 @@ import type { Path } from "../engine/conversation/paths.ts";
 import type { Message, Role, Transcript } from "../engine/conversation/transcript.ts";
 import { cacheApartUsage } from "./answer.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { booleanAt, hasMember, idAt, objectOf, objectsOf, stringAt, timeAt } from "./json-text/value.ts";
 import { readInlineMedia } from "./media.ts";
-import { hiddenTokens, MessageDraft, readOpenContent, unsent } from "./parts.ts";
+import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
 
 /** pi sends messages with its own roles as user messages. */

@@ -13,17 +13,10 @@ import {
 	roleOf,
 	rolesWithTool,
 } from "./format.ts";
+import { hiddenTokens } from "./hidden-reasoning.ts";
 import { hasMember, idAt, memberAt, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import {
-	hiddenTokens,
-	isMcpFailure,
-	MessageDraft,
-	noContent,
-	readJsonContent,
-	readOpenContent,
-	type ToolContent,
-} from "./parts.ts";
+import { isMcpFailure, MessageDraft, noContent, readJsonContent, readOpenContent, type ToolContent } from "./parts.ts";
 
 const partTypes = {
 	own: ["tool-call", "tool-result", "tool-approval-request", "tool-approval-response", "redacted-reasoning"],

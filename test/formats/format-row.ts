@@ -24,7 +24,7 @@ export interface FormatRow {
 	/** The contents of all results, in order, as `write` was given them. Uses no code of the product. */
 	readonly contents: (messages: readonly JsonMessage[]) => unknown[];
 	/** Where a request body holds the messages. */
-	readonly key: "messages" | "contents" | "input";
+	readonly key: "messages" | "contents" | "input" | "page";
 	/** What is counted beside the messages of a request body. */
 	readonly body: Readonly<Record<string, unknown>>;
 	/** How a conversation of texts alone fits. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { scaleHistory } from "../../../src/engine/masking/history.ts";
 import { replay } from "../../../src/engine/masking/replay.ts";
 import type { PolicyLayer } from "../../../src/engine/policy/schema.ts";
-import { hiddenTokens } from "../../../src/formats/parts.ts";
+import { hiddenTokens } from "../../../src/formats/hidden-reasoning.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { reasoningSession } from "../../support/reasoning-session.ts";
 import { historyOf } from "../../support/replay-history.ts";
