@@ -54,7 +54,8 @@ const rules: readonly Rule[] = [
 	}),
 	...ofCommands.flatMap((command) =>
 		[8_000, 12_000, 16_000, 24_000].map((most): Rule => {
-			const limitOf: ArrivalLimit = ({ chars, kind }) => over(chars, reporting.has(kind) ? command : most);
+			const limitOf: ArrivalLimit = ({ chars, kind, isAsked }) =>
+				over(chars, reporting.has(kind) && !isAsked ? command : most);
 			return { family: "two numbers", name: `${most}, commands ${command}`, limitOf };
 		}),
 	),

@@ -9,14 +9,16 @@ export function shellTarget(script: string): CallTarget {
 	if (/^\s{0,20}edit \d{1,9}:\d{1,9}\b/.test(script)) return { ...otherTarget, kind: "write" };
 	let best: CallTarget = otherTarget;
 	let folder = "";
+	let isAsked = false;
 	for (const pipeline of bareScript(script).split(/\n|&&|\|\||;/)) {
 		const target = targetOf(pipeline);
+		isAsked ||= target.kind === "read" || target.kind === "search" || target.isAsked === true;
 		if (/^\s*cd\s/.test(pipeline)) folder = `${pipeline.trim()} && `;
 		if (weights[target.kind] <= weights[best.kind]) continue;
 		const { kind, command } = target;
 		best = kind === "run" && command !== undefined ? { ...target, command: folder + command } : target;
 	}
-	return best;
+	return isAsked ? { ...best, isAsked } : best;
 }
 
 /** A script that does several things has the kind of the greatest weight. */
@@ -81,8 +83,29 @@ function targetOfCommand(command: string): CallTarget {
 		name === "sed" && words.some((word) => /^-(?:[A-Za-z]*i|-in-place)/.test(word)) ? "write" : programs.get(name);
 	if (kind === "other") return otherTarget;
 	return kind === undefined
-		? { ...otherTarget, kind: "run", ...programOf(name, words) }
+		? { ...otherTarget, kind: "run", ...programOf(name, words), ...(asks(name, words) ? { isAsked: true } : {}) }
 		: { ...otherTarget, kind, command: text };
+}
+
+const asking = {
+	programs: new Set(
+		"awk curl diff duckdb gawk hexdump http https jq lynx man mysql objdump od pdftotext psql sqlite3 strings wget xmllint xxd yq".split(
+			" ",
+		),
+	),
+	subcommands: new Set(
+		"api blame capture-pane cat cat-file describe diff explain get grep help info inspect list log logs print search show view".split(
+			" ",
+		),
+	),
+};
+
+/** Programs that print what they were asked for, where others report what they did. */
+function asks(name: string, words: readonly string[]): boolean {
+	if (asking.programs.has(name) || words.includes("--help")) return true;
+	const plain = words.filter((word) => /^[a-z][a-z-]{1,20}$/.test(word));
+	// Behind `run` stands the name of a script, but for `gh run view`.
+	return plain.slice(0, plain[0] === "run" && name !== "gh" ? 1 : 3).some((word) => asking.subcommands.has(word));
 }
 
 /** `npm run test`, `git diff`, `python check.py`: another try has the same. None if the program text is in the command. */

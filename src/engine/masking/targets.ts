@@ -46,6 +46,8 @@ export interface CallTarget {
 	readonly paths: readonly string[];
 	/** For a shell, the command that decides its kind, without quoted text; for a `run`, program and subcommand: `npm test`. */
 	readonly command?: string;
+	/** Whether a script was run to be shown something: it reads, searches or asks (`git diff`, `gh pr view`, `curl`). */
+	readonly isAsked?: true;
 }
 
 export const otherTarget: CallTarget = { kind: "other", paths: [] };

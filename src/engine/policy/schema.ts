@@ -210,7 +210,7 @@ const truncate = section("Cutting one large text, and large results in the guard
 	),
 	command_chars: absentOr(
 		largeNumber,
-		"`max_chars` for results of commands that run, list or write something, as they arrive in the proxy or a plugin. Null, or with `mask.thrift` low: `max_chars`.",
+		"`max_chars` for results of commands that report what they did, or list files, as they arrive in the proxy or a plugin. Null, or with `mask.thrift` low: `max_chars`.",
 	),
 	repeats: field(z.boolean(), false, "Whether lines of a new result are left out if an earlier one in view has them."),
 	max_tokens: absentOr(

@@ -1,10 +1,12 @@
 import { callTarget } from "../masking/call-targets.ts";
-import type { TargetKind } from "../masking/targets.ts";
+import type { CallTarget, TargetKind } from "../masking/targets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { isShownWhole } from "./shown-whole.ts";
 
 /** The characters to which a result of a call is cut; `undefined` if it stays whole. */
-export type ArrivalLimit = (result: { readonly chars: number; readonly kind: TargetKind }) => number | undefined;
+export type ArrivalLimit = (
+	result: { readonly chars: number } & Pick<CallTarget, "kind" | "isAsked">,
+) => number | undefined;
 
 /** What of a policy says how much of a result is shown when it arrives. */
 export interface ArrivalPolicy {
@@ -18,14 +20,14 @@ export function arrivalLimit({
 	mask: { thrift },
 }: ArrivalPolicy): ArrivalLimit {
 	const ofCommands = thrift === "low" ? all : (command_chars ?? all);
-	return ({ chars, kind }) => {
+	return ({ chars, kind, isAsked }) => {
 		if (thrift === "low" && quoted.has(kind)) return undefined;
-		const most = reporting.has(kind) ? ofCommands : all;
+		const most = reporting.has(kind) && !isAsked ? ofCommands : all;
 		return chars > most ? most : undefined;
 	};
 }
 
-/** What these print is a report of what was done. What other calls return was asked for by its place or its words. */
+/** What these print is a report of what was done, unless they were asked to show it. What other calls return was asked for. */
 const reporting: ReadonlySet<TargetKind> = new Set(["run", "list", "write"]);
 
 /** These stay whole with thrift low: an answer that quotes a file needs all of its lines. */
@@ -38,6 +40,5 @@ export function limitOfCall(
 ): number | undefined {
 	const { toolName, input, chars } = call;
 	if (isShownWhole(toolName ?? "", input)) return undefined;
-	const { kind } = callTarget({ name: toolName, argumentsText: input });
-	return limitOf({ chars, kind });
+	return limitOf({ chars, ...callTarget({ name: toolName, argumentsText: input }) });
 }

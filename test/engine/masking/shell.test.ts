@@ -101,4 +101,40 @@ describe("A target names", () => {
 	])("any other command without quoted text: %s", (script, command) => {
 		expect(shellTarget(script).command).toBe(command);
 	});
+
+	it.each([
+		"cat f",
+		"grep -rn x src",
+		"git diff main...next -- a.ts",
+		"git -C /p show next:a.ts | sed -n '1,20p'",
+		"gh pr view 12 --json body",
+		"gh api repos/a/b/pulls/1/comments --jq '.[].body' 2>&1",
+		"gh issue list --search x",
+		"gh run view 7 --log",
+		"kubectl -n web get pods -o yaml",
+		"docker compose logs web",
+		"npm view vitest versions",
+		"tmux capture-pane -pt 0",
+		"curl -s http://localhost/a | jq .items",
+		"psql -c 'select 1'",
+		"bd update --help",
+		"git pull && sed -n '1,90p' a.ts",
+		"npm test; cat report.txt",
+	])("was run to be shown something: %s", (script) => {
+		expect(shellTarget(script).isAsked).toBe(true);
+	});
+
+	it.each([
+		"npm test",
+		"npm run view",
+		"npm test 2>&1 | grep -c failed",
+		"git add a.ts && git commit -m 'Show the view'",
+		"git push",
+		"docker build .",
+		"ls -R",
+		"python show.py",
+		"make install",
+	])("reports what it did: %s", (script) => {
+		expect(shellTarget(script).isAsked).toBeUndefined();
+	});
 });
