@@ -17,6 +17,13 @@ const mostHeldChars = 24_000_000;
 /** Redis carries out a note in this share of the time that is left, or never: its answer then comes in the rest. */
 const shareToCarryOut = 0.8;
 
+/** Of the clock of Redis. */
+const mostEstimates = 8;
+/** A note that came too late is sent again. */
+const mostTries = 3;
+/** How often the time of a wait is looked at. */
+const tickMs = 5;
+
 const day = 24 * 3_600_000;
 
 /** Where an archive in Redis has the states of a fleet of proxies. `undefined` for other archives. */
@@ -55,16 +62,14 @@ export async function openRedisJournal(what: {
 	const branchesKey = (conversation: string) => `${prefix}branches:${conversation}`;
 	const held = createHeldLines();
 	let isAway = false;
-	/** The clock of Redis less ours, in ms. */
-	let ahead: number | undefined;
+	/** The clock of Redis less ours, in ms: the last estimates, each too low by the time that its answer waited for this thread. */
+	let estimates: readonly number[] = [];
 
 	/** One round trip. Throws if that takes longer than the request waits. */
 	const ask = async (commands: readonly Command[], wait: Wait): Promise<readonly Reply[]> => {
 		if (isAway || wait.leftMs <= 0 || !connection.isReady()) throw notThere(connection.location);
-		const begun = performance.now();
 		const asked = connection.send(commands);
-		const replies = await inTimeOf(asked, wait.leftMs);
-		wait.leftMs -= performance.now() - begun;
+		const replies = await inTimeOf(asked, wait);
 		if (replies) return replies;
 		isAway = true;
 		const back = () => {
@@ -147,20 +152,25 @@ export async function openRedisJournal(what: {
 				["TIME"],
 			];
 			const [list, called, time] = await ask(commands, wait);
-			ahead = aheadBy(time);
+			estimates = [aheadBy(time), ...estimates.slice(0, mostEstimates - 1)];
 			const lines = textsOf(list);
 			const earlier = after === 0 && lines.length === 0 ? await readEarlier(conversation, wait) : undefined;
 			const lastCall = called === null ? undefined : Number(called);
 			return earlier ?? (await tailOf(conversation, after, { lines, lastCall }, wait));
 		},
 		async append(conversation, { lines, after, results }, wait) {
-			ahead ??= aheadBy((await ask([["TIME"]], wait))[0]);
 			const keys = [keyOf(conversation), ...results.map((result) => `${prefix}decided:${result}`)];
-			const until = String(Math.floor(performance.now() + shareToCarryOut * wait.leftMs + ahead));
-			const given = [until, expiry, lineAt(after), conversation, ...lines];
-			const [reply] = await ask([["EVAL", append, String(keys.length), ...keys, ...given]], wait);
-			if (!Array.isArray(reply)) throw notThere(connection.location);
-			return tailOf(conversation, after, { lines: textsOf(reply), lastCall: undefined }, wait);
+			for (let tries = 1; tries <= mostTries; tries += 1) {
+				if (estimates.length === 0) estimates = [aheadBy((await ask([["TIME"]], wait))[0])];
+				const until = performance.now() + shareToCarryOut * wait.leftMs + Math.max(...estimates);
+				const given = [String(Math.floor(until)), expiry, lineAt(after), conversation, ...lines];
+				const [reply] = await ask([["EVAL", append, String(keys.length), ...keys, ...given]], wait);
+				if (Array.isArray(reply))
+					return tailOf(conversation, after, { lines: textsOf(reply), lastCall: undefined }, wait);
+				// It came too late, since this thread was busy: nothing is carried out.
+				estimates = [];
+			}
+			throw notThere(connection.location);
 		},
 		touch(conversation, at) {
 			if (isAway || !connection.isReady()) return;
@@ -268,11 +278,28 @@ function createHeldLines() {
 	};
 }
 
-/** `undefined` if it takes longer. An answer that has come while this thread was busy counts. */
-function inTimeOf<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
+/**
+ * `undefined` if it takes longer than the time that is left, which it takes from that. The time for which this thread was busy, with
+ * other requests, does not count: Redis had no part in it.
+ */
+function inTimeOf<T>(work: Promise<T>, wait: Wait): Promise<T | undefined> {
 	return new Promise((resolve, reject) => {
-		const timer = setTimeout(() => setImmediate(() => resolve(undefined)), milliseconds);
-		work.then(resolve, reject).finally(() => clearTimeout(timer));
+		let since = performance.now();
+		const tick = () => {
+			const now = performance.now();
+			wait.leftMs -= Math.min(now - since, 2 * tickMs);
+			since = now;
+		};
+		const look = () => {
+			tick();
+			if (wait.leftMs > 0) timer = setTimeout(look, Math.min(tickMs, wait.leftMs));
+			else setImmediate(() => resolve(undefined));
+		};
+		let timer = setTimeout(look, Math.min(tickMs, wait.leftMs));
+		work.then(resolve, reject).finally(() => {
+			clearTimeout(timer);
+			tick();
+		});
 	});
 }
 

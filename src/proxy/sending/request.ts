@@ -92,8 +92,11 @@ export async function openRequest(
 	if (conversation === undefined)
 		return { source, transcript, conversation, at, paired: pairResults(transcript), sent: 0, cutsElsewhere, repeats };
 	const wait = memory.patience();
-	// Together they take one round trip.
-	const [remembered] = await Promise.all([memory.fetch(conversation, wait), histories.fetch(conversation, wait)]);
+	// Together they take one round trip, and wait at the same time.
+	const [remembered] = await Promise.all([
+		memory.fetch(conversation, wait),
+		histories.fetch(conversation, { ...wait }),
+	]);
 	const branch = histories.continuedBy(conversation, transcript);
 	const { lastCall } = remembered;
 	const { lifetime } = terms;

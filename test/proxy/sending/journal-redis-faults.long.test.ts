@@ -61,6 +61,23 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 			]);
 	});
 
+	it("is not slow where this thread is busy with other requests", async () => {
+		const { open } = await start();
+		const [one, other] = [await open(100), await open(100)];
+		const whileBusy = async <T>(work: () => Promise<T>): Promise<T> => {
+			const asked = work();
+			await Promise.resolve();
+			const begun = performance.now();
+			while (performance.now() < begun + 200);
+			return asked;
+		};
+		await one.fetch(conversation);
+		expect(await whileBusy(() => one.note(conversation, masking("a", "[a]")))).toBe("noted");
+		expect((await whileBusy(() => other.fetch(conversation))).states.size).toBe(1);
+		// Its clock of Redis was wrong by the time of that answer.
+		expect(await other.note(conversation, masking("b", "[b]", 2))).toBe("noted");
+	});
+
 	it("that is killed and comes back empty are written again by the process that knows them", async () => {
 		const { redis, open } = await start();
 		const [one, other] = [await open(), await open()];
