@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { runFaults } from "./faults.ts";
+import { type FleetFigures, type FleetOptions, runFleet } from "./fleet.ts";
 import { soak } from "./soak.ts";
 import { drawSoak } from "./soak-picture.ts";
 import { proxyFace } from "./soak-proxy.ts";
@@ -24,6 +25,54 @@ async function faults(): Promise<boolean> {
 	say(`calls answered ${figures.answered}, attempts that failed ${figures.retried}, calls lost ${figures.lost}`);
 	say(`placeholders ${figures.promised}, recalled word for word ${figures.recalled}`);
 	return figures.lost === 0 && figures.promised > 0 && figures.recalled === figures.promised;
+}
+
+/**
+ * `npm run load -- fleet [--conversations N] [--turns N] [--chars N] [--faults all] [--balanced] [--files] [--other DIST/CLI]`: one
+ * proxy on Redis and three, with `--files` also one on files; with `--faults`, the three alone. `--other` is the command of every
+ * second instance.
+ */
+async function fleet(given: readonly string[]): Promise<boolean> {
+	const { values } = parseArgs({
+		args: [...given],
+		options: {
+			conversations: { type: "string", default: "20" },
+			turns: { type: "string", default: "20" },
+			chars: { type: "string", default: "2000" },
+			"at-once": { type: "string", default: "4" },
+			seed: { type: "string", default: "1" },
+			faults: { type: "string", default: "none" },
+			balanced: { type: "boolean", default: false },
+			files: { type: "boolean", default: false },
+			other: { type: "string" },
+		},
+	});
+	// Each turn masks what is older than two turns.
+	const early = ["mask.window_turns=2", "mask.selection=age", "mask.cadence=every_turn"];
+	const same = {
+		cli: values.other === undefined ? [cli] : [cli, resolve(values.other)],
+		conversations: Number(values.conversations),
+		turns: Number(values.turns),
+		chars: Number(values.chars),
+		atOnce: Number(values["at-once"]),
+		seed: Number(values.seed),
+		set: values.balanced ? [] : early,
+		faults: values.faults as FleetOptions["faults"],
+	};
+	const play = async (name: string, instances: number, archive: FleetOptions["archive"]): Promise<FleetFigures> => {
+		const figures = await runFleet({ ...same, instances, archive });
+		const { bodies, ...printed } = figures;
+		say(`${name}: ${JSON.stringify(printed)}`);
+		return figures;
+	};
+	const holds = ({ failed, refused, takenBack, edited }: FleetFigures) =>
+		failed === 0 && refused === 0 && takenBack === 0 && edited > 0;
+	if (same.faults !== "none") return holds(await play("three on Redis with faults", 3, "redis"));
+	if (values.files) await play("one on files", 1, "files");
+	const [one, three] = [await play("one on Redis", 1, "redis"), await play("three on Redis", 3, "redis")];
+	const different = [...one.bodies].filter(([name, { hash }]) => three.bodies.get(name)?.hash !== hash);
+	say(`bodies that differ: ${different.length} of ${one.bodies.size}`);
+	return holds(three) && different.length === 0;
 }
 
 /** `npm run soak -- [--minutes N] [--face serve|proxy|both] [--clients N] [--wait SECONDS] [--output FOLDER] [--seed S]`. */
@@ -92,6 +141,7 @@ function readLines(file: string): SoakLine[] {
 
 const runs: Readonly<Record<string, (given: readonly string[]) => Promise<boolean>>> = {
 	faults,
+	fleet,
 	soak: soakFaces,
 	/** `npm run load -- soak-picture FOLDER build/soak.svg`: of lines that were written before. */
 	"soak-picture": async ([folder = "build/soak", picture = join(folder, "soak.svg")]) => tellSoak(folder, picture),
