@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -47,6 +47,8 @@ export interface FleetFigures extends Omit<Seen, "bodies"> {
 	readonly resident: readonly number[];
 	readonly redisBytes: Readonly<Record<string, number>>;
 	readonly faults: readonly string[];
+	/** Requests without new decisions by reason, since each instance was started last. */
+	readonly undecided: readonly unknown[];
 }
 
 /** Conversations of agents through a fleet of proxies on this machine, each request through an instance chosen by chance. */
@@ -70,6 +72,7 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 			client.destroy();
 		},
 	});
+	await writeFile(join(home, "key"), pageKey);
 	const instances = await startInstances(options, { home, redisUrl, provider: provider.url });
 	const client = connectTo(redisUrl);
 	const counted = { requests: 0, failed: 0, retried: 0, hurried: 0 };
@@ -200,10 +203,17 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 			sumOf(instances.map(({ process }) => processorSeconds(process.running()?.pid) ?? 0)) - processorBefore;
 		const resident = instances.map(({ process }) => residentBytes(process.running()?.pid) ?? 0);
 		const redisBytes = archive === "redis" ? await bytesByKind(client, { before, conversations }) : {};
+		const undecided = await Promise.all(
+			instances.map(async ({ url }) => {
+				const headers = { Authorization: `Bearer ${pageKey}` };
+				return ((await (await fetch(`${url}/palimpsest/status`, { headers })).json()) as { undecided: unknown })
+					.undecided;
+			}),
+		);
 		const { bodies, ...seen } = provider.seen;
 		const medianMs = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 		const processorMs = (1_000 * processor) / counted.requests;
-		return { ...counted, ...seen, bodies, medianMs, processorMs, resident, redisBytes, faults: told };
+		return { ...counted, ...seen, bodies, medianMs, processorMs, resident, redisBytes, faults: told, undecided };
 	} finally {
 		client.destroy();
 		await Promise.all([...instances.map(({ process }) => process), redis].map((one) => one.kill()));
@@ -213,6 +223,7 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 }
 
 const warmUpTurns = 15;
+const pageKey = "key-of-the-pages-of-a-fleet-under-test";
 
 /** The model checks for every account the messages that reasoning is bound to. */
 const requestForm = {
@@ -237,6 +248,7 @@ async function startInstances(
 			command: process.execPath,
 			parameters: [
 				...[cli[index % cli.length] as string, "proxy", "--port", `${port}`, "--archive", where, "--log", "off"],
+				...["--key-file", join(home, "key")],
 				...["--upstream", `anthropic=${provider}`, ...set.flatMap((one) => ["--set", one])],
 			],
 			environment: { PATH: process.env.PATH, HOME: own, USERPROFILE: own },

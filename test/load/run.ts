@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -29,8 +29,8 @@ async function faults(): Promise<boolean> {
 
 /**
  * `npm run load -- fleet [--conversations N] [--turns N] [--chars N] [--faults all] [--balanced] [--files] [--other DIST/CLI]`: one
- * proxy on Redis and three, with `--files` also one on files; with `--faults`, the three alone. `--other` is the command of every
- * second instance.
+ * proxy on Redis and three, with `--files` also one on files; with `--faults`, the three alone. With `--hashes FILE` the first run
+ * plays one and writes the file, and the second run plays three and compares. `--other` is the command of every second instance.
  */
 async function fleet(given: readonly string[]): Promise<boolean> {
 	const { values } = parseArgs({
@@ -44,6 +44,7 @@ async function fleet(given: readonly string[]): Promise<boolean> {
 			faults: { type: "string", default: "none" },
 			balanced: { type: "boolean", default: false },
 			files: { type: "boolean", default: false },
+			hashes: { type: "string" },
 			other: { type: "string" },
 		},
 	});
@@ -69,9 +70,18 @@ async function fleet(given: readonly string[]): Promise<boolean> {
 		failed === 0 && refused === 0 && takenBack === 0 && edited > 0;
 	if (same.faults !== "none") return holds(await play("three on Redis with faults", 3, "redis"));
 	if (values.files) await play("one on files", 1, "files");
-	const [one, three] = [await play("one on Redis", 1, "redis"), await play("three on Redis", 3, "redis")];
-	const different = [...one.bodies].filter(([name, { hash }]) => three.bodies.get(name)?.hash !== hash);
-	say(`bodies that differ: ${different.length} of ${one.bodies.size}`);
+	const hashes = values.hashes === undefined ? undefined : resolve(values.hashes);
+	let one = new Map<string, string>(hashes && existsSync(hashes) ? JSON.parse(readFileSync(hashes, "utf8")) : []);
+	if (one.size === 0) {
+		const { bodies } = await play("one on Redis", 1, "redis");
+		one = new Map(Array.from(bodies, ([name, { hash }]) => [name, hash]));
+		if (hashes) writeFileSync(hashes, JSON.stringify([...one]));
+		if (hashes) return true;
+	}
+	const three = await play("three on Redis", 3, "redis");
+	const different = [...one].filter(([name, hash]) => three.bodies.get(name)?.hash !== hash);
+	const first = new Map(different.map(([name]) => name.split(" ")).toReversed() as [string, string][]);
+	say(`bodies that differ: ${different.length} of ${one.size}, first by conversation: ${JSON.stringify([...first])}`);
 	return holds(three) && different.length === 0;
 }
 
