@@ -16,7 +16,6 @@ export interface Lines {
 }
 
 export const noNumber = -1;
-const lineFeed = 10;
 
 export function createLines(room = 256): Lines {
 	return {
@@ -54,13 +53,10 @@ export function readLines(text: string, lines: Lines, isReference: (line: string
 		const line = lines.count;
 		const number = numberOf(text, at, text.length);
 		const content = number?.behind ?? at;
-		let end = content;
+		const lineFeed = text.indexOf("\n", content);
+		const end = lineFeed === -1 ? text.length : lineFeed;
 		let hash = 0;
-		for (let code = text.charCodeAt(end); end < text.length && code !== lineFeed; ) {
-			hash = Math.imul(hash ^ code, 0x01000193) + 1;
-			end += 1;
-			code = text.charCodeAt(end);
-		}
+		for (let one = content; one < end; one += 1) hash = (Math.imul(hash ^ text.charCodeAt(one), 0x01000193) + 1) | 0;
 		lines.start[line] = at;
 		lines.content[line] = content;
 		lines.end[line] = end;
