@@ -142,15 +142,17 @@ function commandCompaction({ policy, file }: Config) {
 	let source: CompactionSource | undefined;
 	return {
 		async open(given: { named?: BuiltInStrategy | undefined; answer?: SummarySource | undefined } = {}) {
+			const { named } = given;
+			const isProvider = (named ?? policy.compaction.strategy) === "provider";
 			source ??= createCompactionSource({
 				environment: process.env,
 				policyFile: () => file,
 				workingDirectory: process.cwd(),
+				asks: isProvider ? "provider" : undefined,
 			});
 			const { endpoint: chat, provider, loadStrategy: load } = source;
 			const { answered_by: ways } = policy.compaction;
-			const { named } = given;
-			const endpoint = (named ?? policy.compaction.strategy) === "provider" ? provider : chat;
+			const endpoint = isProvider ? provider : chat;
 			// A command has no client whose model could be asked, and its caller is asked only by --request.
 			const byDefault: SummarySource =
 				endpoint && ways.includes("openai-compatible")

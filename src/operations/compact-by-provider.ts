@@ -184,7 +184,8 @@ function withText(kept: readonly unknown[], text: string, bindsReasoning: boolea
 	if (!isJsonObject(message)) return { messages: kept, isPlaced: false };
 	const { content } = message;
 	const added = { type: "text", text };
-	const blocks = Array.isArray(content) ? [...(content as unknown[]), added] : `${content}\n\n${text}`;
+	const blocks =
+		typeof content === "string" ? `${content}\n\n${text}` : [...(Array.isArray(content) ? content : []), added];
 	return { messages: kept.with(at, { ...message, content: blocks }), isPlaced: true };
 }
 

@@ -112,6 +112,28 @@ describe("compaction by the provider, in two pure steps", () => {
 		expect((done.conversation as { messages: Json[] }).messages.at(-1)).toEqual(system);
 	});
 
+	it("puts what the summary lacks into a message without content", async () => {
+		const calls = Array.from({ length: 6 }, (_, number) => [
+			{ role: "assistant", content: [{ type: "tool_use", id: `t${number}`, name: "Read", input: {} }] },
+			{ role: "user", content: [{ type: "tool_result", tool_use_id: `t${number}`, content: "line\n".repeat(400) }] },
+		]).flat();
+		const messages = [
+			{ role: "user", content: "Never touch the migrations." },
+			...calls,
+			{ role: "assistant", content: "Done." },
+			{ role: "user", content: null },
+		];
+		const body = { ...base, model: "claude-opus-5", messages };
+		const layer = { layer: { compaction: { keep_last_messages: 2 } } };
+		const { request } = await compact(body, { kind: "caller" }, layer);
+		const block = { type: "compaction", content: "Work goes on.", signature: "c2ln" };
+		const summary = JSON.stringify({ role: "assistant", content: [block], stop_reason: "compaction" });
+		const done = await compact(body, { kind: "given", summary, token: request?.summary_token }, layer);
+		const { content } = (done.conversation as { messages: Json[] }).messages.at(-1) as Json;
+		expect(JSON.stringify(content)).toContain("Never touch the migrations.");
+		expect(JSON.stringify(content)).not.toMatch(/null|undefined/);
+	});
+
 	it("changes nothing where the answer has no block, the messages have changed, or a condition is broken", async () => {
 		const { body, answer } = played(6);
 		const { request } = await compact(body, { kind: "caller" });

@@ -1,3 +1,4 @@
+import type { Message } from "../conversation/transcript.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { LocaleName } from "../policy/names.ts";
 import { delimiterFor } from "./clean-text.ts";
@@ -63,6 +64,14 @@ export const originalsLines: Readonly<Record<LocaleName, string>> = {
 	en: "[Original messages before this point: recall_original, ref={ref}]",
 	zh: "[此处之前的原始消息：recall_original，ref={ref}]",
 };
+
+/** The references of such lines in a message: at the end of a provider's summary, or in the message that takes what it lacks. */
+export function originalsNamed({ role, counted }: Pick<Message, "role" | "counted">): readonly string[] {
+	if (role !== "system" && role !== "user") return [];
+	return counted.flatMap((text) => Array.from(text.matchAll(originalsLine), ([, ref = ""]) => ref));
+}
+
+const originalsLine = /^\[[^\n\]]{1,60}recall_original[,，] ?r[ée]f=([A-Za-z0-9-]{5,40})\]$/gm;
 
 /**
  * The instructions of a provider that reads the conversation itself and takes at most `most` characters. `endings` are to be

@@ -17,9 +17,11 @@ export function createCompactionSource(from: {
 	/** The policy file in force. Modules are resolved from its folder; null: from the working directory. */
 	readonly policyFile: () => string | null;
 	readonly workingDirectory: string;
+	/** The only one that is asked, if it needs no model in the environment. */
+	readonly asks?: "provider" | undefined;
 }) {
 	const { environment, policyFile, workingDirectory } = from;
-	const named = readEndpoint(environment);
+	const named = readEndpoint(environment, from.asks);
 	const endpoint = named && summariserAt(named, endpointName(named.model), "chat");
 	const provider = named && summariserAt(named, "provider", "provider");
 	const checked = new Map<string, Promise<CheckedStrategy>>();
@@ -77,8 +79,11 @@ type Endpoint = OpenAiCompatibleOptions & { readonly model: string };
 
 const longestTimeout = 2 ** 31 - 1;
 
-/** The endpoint of `PALIMPSEST_LLM_…`. Ignores variables of other programs, which the user did not set for this one. */
-function readEndpoint(environment: Environment): Endpoint | undefined {
+/**
+ * The endpoint of `PALIMPSEST_LLM_…`. Ignores variables of other programs, which the user did not set for this one. The provider of
+ * a conversation is asked with the conversation's model.
+ */
+function readEndpoint(environment: Environment, asks: "provider" | undefined): Endpoint | undefined {
 	const baseUrl = environment.PALIMPSEST_LLM_URL?.trim();
 	if (!baseUrl) return undefined;
 	const model = environment.PALIMPSEST_LLM_MODEL?.trim() ?? "";
@@ -88,7 +93,7 @@ function readEndpoint(environment: Environment): Endpoint | undefined {
 	const isTimeout = !timeout || (/^\d*[1-9]\d*$/.test(timeout) && Number(timeout) <= longestTimeout);
 	const problems = Object.entries({
 		[`URL: ${expectedBaseUrl}`]: isBaseUrl(baseUrl),
-		"MODEL: Expected the name of the model at PALIMPSEST_LLM_URL, got none.": model !== "",
+		"MODEL: Expected the name of the model at PALIMPSEST_LLM_URL, got none.": model !== "" || asks === "provider",
 		[`TIMEOUT_MS: Expected a whole number of milliseconds from 1 to ${longestTimeout}.`]: isTimeout,
 		"KEY: Expected a key of ASCII characters without white space, as HTTP headers take it.":
 			!apiKey || /^[\x21-\x7e]+$/.test(apiKey),

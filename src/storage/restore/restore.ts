@@ -1,3 +1,4 @@
+import { originalsNamed } from "../../engine/compaction/prompt.ts";
 import { summariesOfMessage } from "../../engine/compaction/summary.ts";
 import { applyPlan } from "../../engine/conversation/apply.ts";
 import { jsonPointer, type Path } from "../../engine/conversation/paths.ts";
@@ -109,8 +110,9 @@ async function restoreOnce(given: RestoreOptions & { readonly conversation: unkn
 	let restored = 0;
 	let firstRestored = Number.POSITIVE_INFINITY;
 	for (const [index, message] of transcript.messages.entries()) {
-		for (const { ref } of message.sent === false ? [] : summariesOfMessage(message)) {
-			summaries.add(ref ?? "a summary without a reference");
+		if (message.sent !== false) {
+			for (const { ref } of summariesOfMessage(message)) summaries.add(ref ?? "a summary without a reference");
+			for (const ref of originalsNamed(message)) summaries.add(ref);
 		}
 		for (const { callId, texts, copies, inPlaceOfMedia = [] } of message.results) {
 			for (const node of [...texts, ...copies, ...inPlaceOfMedia]) {
