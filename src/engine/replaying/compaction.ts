@@ -14,6 +14,9 @@ export interface ReplayedCompaction {
 	readonly keep: number;
 }
 
+/** An answer and its results. */
+const messagesOfCall = 2;
+
 /** Of a window that is not known, 160 000 of 200 000 tokens. */
 const usual = { ofWindow: 0.8, window: 200_000 } as const;
 
@@ -58,7 +61,9 @@ export function meterCompaction(
 		calls.push({ input, cached: Math.min(kept, input), ...(redone > 0 ? { redone } : {}) });
 		left = input;
 		const behind = openings[index - keep + 1];
-		if (input < trigger || behind === undefined || behind <= cut || index + 1 >= openings.length) continue;
+		if (input < trigger || behind === undefined || index + 1 >= openings.length) continue;
+		// As the proxy: where what stays is too much by itself, a summary after each call would not help.
+		if (behind <= cut || (held > 0 && behind - cut < messagesOfCall * keep)) continue;
 		next = behind;
 		const read = held + sum(before, cut, behind);
 		const isProvider = by === "provider";

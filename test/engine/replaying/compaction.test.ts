@@ -30,6 +30,12 @@ describe("a history with summaries", () => {
 		expect([...schedule].slice(0, 4)).toEqual([7, 11, 11, Number.POSITIVE_INFINITY]);
 	});
 
+	it("is not asked for again until as many calls have come as stay, although these alone reach the trigger", () => {
+		const { calls, requests } = meter({ trigger: 240 });
+		expect([...requests.keys()]).toEqual([2, 4]);
+		expect(calls.map(({ input }) => input)).toEqual([150, 250, 270, 370, 270, 370]);
+	});
+
 	it("reads what is around the messages from the cache after a summary, and all of it else", () => {
 		expect(meter().calls.map(({ cached }) => cached)).toEqual([0, 150, 250, 50, 270, 50]);
 	});
