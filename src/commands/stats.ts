@@ -107,7 +107,7 @@ function statsText(
 ) {
 	const { days, by } = how;
 	const period = periodOf(days);
-	if (all.requests + all.results + all.pings === 0) {
+	if (all.requests + all.results + all.pings + all.summaries === 0) {
 		return `No figures of ${period}. The proxy, plugins, hooks and the gateway write them as they work.\n`;
 	}
 	const names = {
@@ -122,7 +122,9 @@ function statsText(
 	const table = alignColumns([
 		[names[by], "requests", "tokens", "left out", "US dollars", "saved", "× raw"],
 		// Results that were cut have no column.
-		...shown.filter((row) => row.requests + row.pings > 0).map((row) => [shownName(row.name), ...cellsOf(row)]),
+		...shown
+			.filter((row) => row.requests + row.pings + row.summaries > 0)
+			.map((row) => [shownName(row.name), ...cellsOf(row)]),
 		["all", ...cellsOf(all)],
 	]);
 	const rest = rows.length - shown.length;
@@ -150,6 +152,10 @@ function cellsOf(row: Row): string[] {
 
 function notesOn(all: Row, heldOut: Row | undefined): string[] {
 	const note = (count: number, words: string) => (count > 0 ? [`${counted(count, "request")} ${words}`] : []);
+	const own = [
+		...(all.pings > 0 ? [`${counted(all.pings, "ping")} to keep caches warm`] : []),
+		...(all.summaries > 0 ? [`${counted(all.summaries, "summary", "summaries")} of the provider`] : []),
+	];
 	return [
 		"US dollars: input and output at the catalogue price of the model on the day of the request.",
 		"saved, × raw: against the same requests unedited, by the usage that the provider reported (docs/measure.md#stats).",
@@ -161,9 +167,7 @@ function notesOn(all: Row, heldOut: Row | undefined): string[] {
 		...note(all.undecided_requests, "without new decisions."),
 		...note(all.subagent_requests, `of subagents: ${dollars(all.subagent_usd)} US dollars, which count (--by agent).`),
 		...note(all.refusals, "refused, and sent again in another form."),
-		...(all.pings > 0
-			? [`${counted(all.pings, "ping")} to keep caches warm: ${dollars(all.ping_usd)} US dollars, which count.`]
-			: []),
+		...(own.length > 0 ? [`${own.join(", ")}: ${dollars(all.ping_usd)} US dollars, which count.`] : []),
 		...(all.results > 0
 			? [
 					`${counted(all.results, "result")} cut before a program saw it: ${whole(all.result_chars_before)} characters to ${whole(all.result_chars_after)}.`,

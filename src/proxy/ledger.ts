@@ -93,6 +93,22 @@ export function createLedger({
 		}
 	};
 
+	/** A request of our own. */
+	const enterOwn = (one: {
+		readonly usage: Usage;
+		readonly terms: CacheTerms;
+		readonly billed: number;
+		summary?: true;
+	}) => {
+		const { usage, terms, billed, summary } = one;
+		const usd = dollarsOfAnswer(usage, terms);
+		keptWarm.billed += billed;
+		keptWarm.usd += usd ?? 0;
+		const model = terms.model === undefined ? undefined : modelName(terms.model);
+		figures?.add({ kind: "ping", model, billed, usd, summary });
+		entered();
+	};
+
 	const books = (): Books => ({
 		started,
 		counts: { ...counts },
@@ -142,21 +158,12 @@ export function createLedger({
 				entered();
 				return;
 			}
-			const { usage, terms } = answer;
-			const billed = inputBill(usage, terms);
-			const usd = dollarsOfAnswer(usage, terms);
 			keptWarm.pings += 1;
-			keptWarm.billed += billed;
-			keptWarm.usd += usd ?? 0;
-			const model = terms.model === undefined ? undefined : modelName(terms.model);
-			figures?.add({ kind: "ping", model, billed, usd });
-			entered();
+			enterOwn({ ...answer, billed: inputBill(answer.usage, answer.terms) });
 		},
 		/** Enters a summary of the provider: like a ping, a request of our own, whose cost is taken off what is saved. */
 		summarised({ usage, terms }: { readonly usage: Usage; readonly terms: CacheTerms }): void {
-			keptWarm.billed += inputBill(usage, terms) + outputBill(usage, terms);
-			keptWarm.usd += dollarsOfAnswer(usage, terms) ?? 0;
-			entered();
+			enterOwn({ billed: inputBill(usage, terms) + outputBill(usage, terms), usage, terms, summary: true });
 		},
 		/** Enters a request whose answer has ended. Returns the tokens that were sent before and again. */
 		enter(facts: RequestFacts, given: EnteredRequest): { readonly repeated: number } {

@@ -24,14 +24,15 @@ it("stats shows sent, saved and cut amounts, in words and as JSON", async () => 
 	} as const;
 	figures.add({ ...request, left_out: 40_000, billed: 11_500, unedited: 23_000, usd: 0.25, usd_unedited: 0.5 });
 	figures.add({ ...request, left_out: 0, billed: 11_500, estimated: true, undecided: "frozen" });
-	figures.add({ kind: "ping", billed: 2_300, usd: 0.05 });
+	figures.add({ kind: "ping", billed: 1_300, usd: 0.03 });
+	figures.add({ kind: "ping", billed: 1_000, usd: 0.02, summary: true });
 	figures.add({ kind: "result", by: "hook", chars_before: 90_000, chars_after: 16_000 });
 	const { text } = await run("--by", "model");
 	expect(text).toMatch(/^claude-opus-5-5 +2 +184 020 +40 000 +0\.25 +0\.25 +0\.50$/m);
 	expect(text).toMatch(/^all +2 .* 0\.30 +0\.20 +0\.60$/m);
 	for (const words of [
 		"1 request in neither, since the unedited bill is unknown.",
-		"1 ping to keep caches warm: 0.05",
+		"1 ping to keep caches warm, 1 summary of the provider: 0.05",
 		"90 000 characters to 16 000",
 	])
 		expect(text).toContain(words);

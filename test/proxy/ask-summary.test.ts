@@ -1,11 +1,14 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { recallOriginal } from "../../src/operations/recall.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
+import { openFigures } from "../../src/storage/figures/store.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { type ProxiedSession, playThroughProxy } from "../support/proxied-session.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { marker } from "../support/scripted-session.ts";
+import { linesIn } from "./played.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -37,8 +40,16 @@ const blockIn = ({ messages }: ReturnType<typeof bodies>[number]) => {
 };
 
 describe("a session that the provider compacts", () => {
-	it("ends right, with all reasoning of the kept turns and no refusal, and is summarised again", async () => {
-		const session = await playThroughProxy(proxied);
+	it("ends right, with all reasoning of the kept turns and no refusal, is summarised again, and all of it is in the figures", async () => {
+		const folder = join(await scratchFolder(), "figures");
+		const figures = openFigures({ keep: "all", folder });
+		const session = await playThroughProxy({ ...proxied, proxy: { policy, figures } });
+		const own = (await linesIn(folder, "ping")).filter(({ summary }) => summary);
+		expect(own).toHaveLength(bodies(session).filter(isSummary).length);
+		const all = [...own, ...(await linesIn(folder, "request"))].reduce((sum, { usd = 0 }) => sum + usd, 0);
+		const { billed, billedOutput } = session.totals;
+		// Claude Opus 5.5: 4 US dollars a million tokens.
+		expect(all / (((billed + billedOutput) * 4) / 1_000_000)).toBeCloseTo(1, 1);
 		expect(session.played).toMatchObject(isClean);
 		expect(session.totals).toMatchObject(keepsReasoning);
 		const sent = bodies(session);

@@ -15,11 +15,9 @@ const others = [
 	["balanced:low:provider", "balanced:provider", "balanced:high:provider"],
 ];
 const cuts = "arrival:16000:4000";
-const compactions = ["provider:80000", "provider:120000", "summary:80000", "summary:120000"].map(
-	(one) => `${cuts}+compact:${one}`,
-);
+const compactions = ["provider:80000", "provider:120000", "summary:120000"].map((one) => `${cuts}+compact:${one}`);
 const [cheapest] = compactions as [string];
-const shown = ["repeats", cuts, "whole+balanced:high", "balanced:high", "balanced:high:provider", ...compactions];
+const shown = [cuts, "whole+balanced:high", "balanced:high", "balanced:high:provider", ...compactions];
 
 async function reportOf(model: string): Promise<ReplayReport> {
 	const range = [`${cheapest}:1000`, `${cheapest}:4000`];
@@ -67,7 +65,7 @@ describe.skipIf(!hasRealData)("compaction on the development set", async () => {
 			return `${least.ratio_to_raw.toFixed(3)} to ${most.ratio_with_faults.toFixed(3)}`;
 		});
 		const against = compactions.slice(0, 2).map((name) =>
-			row(`${name}, by the least of masking and clearing`, (report) => {
+			row(`${name}, × least`, (report) => {
 				const one = of(report, name);
 				return (one.ratio_with_faults / leastAt(report, one.faults_per_100_calls)).toFixed(2);
 			}),

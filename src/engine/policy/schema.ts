@@ -238,7 +238,7 @@ const compaction = section("Replacing old messages by a summary, or hiding old r
 	),
 	by: choice(
 		["host", "provider"],
-		"Who compacts Anthropic requests in the proxy. `host`: the program itself. `provider`: Anthropic, in place of masking (docs/proxy.md#the-provider-compacts).",
+		"Who compacts Anthropic requests in the proxy. `host`: the program itself. `provider`: Anthropic, in place of masking, which may cost more (docs/proxy.md#the-provider-compacts).",
 	),
 	at_messages: absentOr(messageNumber, "Number of messages from which compaction is due. Null: only tokens decide."),
 	keep_last_messages: field(z.int().min(0), 2, "Newest messages, without system messages, that no summary replaces."),

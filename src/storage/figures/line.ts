@@ -47,9 +47,10 @@ export interface RequestLine extends Origin {
 	readonly cut?: true | undefined;
 }
 
-/** A request that kept a cache warm. */
+/** A request of our own: it kept a cache warm, or asked for a summary. */
 export interface PingLine extends Origin {
 	readonly kind: "ping";
+	readonly summary?: true | undefined;
 	readonly model?: string | undefined;
 	readonly billed: number;
 	readonly usd?: number | undefined;

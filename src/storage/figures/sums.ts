@@ -69,6 +69,8 @@ const newSums = () => ({
 	subagent_usd: 0,
 	refusals: 0,
 	pings: 0,
+	/** Of the provider, for which the proxy has asked; with the pings they have the sums below. */
+	summaries: 0,
 	ping_usd: 0,
 	ping_billed: 0,
 	/** Results that were cut before a program saw them. */
@@ -83,7 +85,8 @@ function addTo(sums: FigureSums, line: FigureLine): void {
 			addRequest(sums, line);
 			return;
 		case "ping":
-			sums.pings += 1;
+			if (line.summary) sums.summaries += 1;
+			else sums.pings += 1;
 			sums.ping_billed += line.billed;
 			sums.ping_usd += line.usd ?? 0;
 			return;
