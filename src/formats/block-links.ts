@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../engine/conversation/json.ts";
 import type { BlockLink } from "../engine/conversation/transcript.ts";
-import { idAt, objectOf, objectsOf, stringAt } from "./json-text/value.ts";
+import { idAt, objectsOf, stringAt } from "./json-text/value.ts";
 import type { MessageDraft } from "./parts.ts";
 
 /**
@@ -45,10 +45,8 @@ export function linkCaller(block: JsonObject, draft: MessageDraft): void {
 const holders = ["providerOptions", "providerMetadata", "callProviderMetadata", "provider_details", "extras"];
 
 function providerFields(block: JsonObject): JsonObject[] {
-	return holders.flatMap((key) => {
-		const held = objectOf(Object.hasOwn(block, key) ? block[key] : undefined);
-		return [held, ...objectsOf(Object.values(held))];
-	});
+	const present = holders.filter((key) => Object.hasOwn(block, key) && isJsonObject(block[key]));
+	return present.flatMap((key) => [block[key] as JsonObject, ...objectsOf(Object.values(block[key] as JsonObject))]);
 }
 
 /** Links a result of a server tool, or anything else, by ids that a format spells in its own way. */

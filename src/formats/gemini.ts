@@ -91,9 +91,13 @@ function probe(content: unknown) {
 /** A member in either spelling: `functionCall` or `function_call`. */
 function memberOf(object: JsonObject, key: string): unknown {
 	if (Object.hasOwn(object, key)) return object[key] ?? undefined;
-	const snake = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+	const snake = snakes.get(key) ?? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+	if (!snakes.has(key)) snakes.set(key, snake);
 	return Object.hasOwn(object, snake) ? (object[snake] ?? undefined) : undefined;
 }
+
+/** By the keys that this file names. */
+const snakes = new Map<string, string>();
 
 function partsOf(content: unknown): readonly unknown[] {
 	return isJsonObject(content) ? listOf(content.parts) : [];
