@@ -7,7 +7,14 @@ type Item = Readonly<Record<string, unknown>>;
 
 const ofAdk: Driver = {
 	packages: { "@google/adk": "2.0.0" },
-	async play({ turns, provider, options, load }) {
+	trimmings: {
+		TruncatingContextCompactor: async (load) =>
+			new (await load("@google/adk")).TruncatingContextCompactor({
+				threshold: 50,
+				preserveLeadingEvents: 1,
+			}),
+	},
+	async play({ turns, provider, options, trimming, load }) {
 		const sdk = await load("@google/adk");
 		const context = options && palimpsest(sdk, options);
 		class ScriptedModel extends sdk.BaseLlm {
@@ -42,7 +49,13 @@ const ofAdk: Driver = {
 				}),
 		);
 		const tools = [...own, ...(context?.tools ?? [])];
-		const agent = new sdk.LlmAgent({ name: "a", model: new ScriptedModel(), instruction: "You are an agent.", tools });
+		const agent = new sdk.LlmAgent({
+			name: "a",
+			model: new ScriptedModel(),
+			instruction: "You are an agent.",
+			tools,
+			...(trimming && { contextCompactors: [trimming] }),
+		});
 		const runner = new sdk.InMemoryRunner({ agent, appName: "app", plugins: context ? [context.plugin] : [] });
 		const { id: sessionId } = await runner.sessionService.createSession({ appName: "app", userId: "u" });
 		const newMessage = { role: "user", parts: [{ text: task }] };

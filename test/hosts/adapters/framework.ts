@@ -18,15 +18,21 @@ export interface Driver {
 	readonly packages: Readonly<Record<string, string>>;
 	/** Whether the provider checks what its reasoning is bound to. */
 	readonly checksReasoning?: boolean;
-	/** Plays the turns, with the adapter if there are options for it. Returns what the framework kept, without ids and times. */
+	/** What the framework has of its own to keep a history small, set to lose about as many results as the adapter. */
+	readonly trimmings?: Readonly<Record<string, Trimming>>;
+	/** Plays the turns, with the adapter if there are options for it, or with a trimming. Returns what the framework kept, without ids and times. */
 	readonly play: (what: {
 		readonly turns: Turns;
 		readonly provider: Provider;
 		readonly options: AdapterOptions | undefined;
+		readonly trimming?: ReturnType<Trimming>;
 		// biome-ignore lint/suspicious/noExplicitAny: its types are in a package that is not installed here.
 		readonly load: (name: string) => Promise<any>;
 	}) => Promise<unknown>;
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: as `load`.
+type Trimming = (load: (name: string) => Promise<any>) => Promise<any>;
 
 /** Plays 60 turns with and without the adapter. */
 export function playsSixtyTurns(name: string, driver: Driver): void {
@@ -58,6 +64,28 @@ export function playsSixtyTurns(name: string, driver: Driver): void {
 		for (const { before, after } of breaks) {
 			expect([before.role, after.role]).toEqual(["tool", "tool"]);
 			expect(after.text.length).toBeLessThan(before.text.length);
+		}
+		for (const [trimmed, make] of Object.entries(driver.trimmings ?? {})) {
+			// A provider that binds its reasoning refuses what some of them leave.
+			const own = strictProvider({ checksReasoning: false });
+			const trimming = await make(load);
+			await driver.play({ turns, provider: own, options: undefined, trimming, load });
+			const than = { tokens: own.tokens() / alone.tokens(), billed: own.billed() / alone.billed() };
+			const lost = [lostResults(own), lostResults(ours)] as const;
+			process.stdout.write(
+				`${name}, ${trimmed}: ${JSON.stringify({ ...than, lost, refusals: own.refusals.length })}\n`,
+			);
+			expect(lost[1]).toBeLessThanOrEqual(lost[0]);
+			expect(figures.tokens).toBeLessThan(than.tokens);
+			expect(figures.billed).toBeLessThan(than.billed);
+		}
+
+		/** Results that the model has called for and is not shown, over all requests. */
+		function lostResults({ requests }: Provider): number {
+			const made = (request: number) => turns.slice(0, request).flat().length;
+			const shown = (items: readonly SentItem[]) =>
+				items.reduce((sum, { results, text }) => sum + (text.length > 500 * results.length ? results.length : 0), 0);
+			return requests.reduce((sum, items, request) => sum + made(request) - shown(items), 0);
 		}
 	}, 300_000);
 }

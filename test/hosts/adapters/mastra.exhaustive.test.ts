@@ -12,7 +12,14 @@ function withoutIds(messages: unknown): unknown {
 const ofMastra: Driver = {
 	packages: { "@mastra/core": "1.71.0", zod: "4.6.7" },
 	checksReasoning: true,
-	async play({ turns, provider, options, load }) {
+	trimmings: {
+		TokenLimiter: async (load) => new (await load("@mastra/core/processors")).TokenLimiterProcessor({ limit: 90_000 }),
+		ToolCallFilter: async (load) =>
+			new (await load("@mastra/core/processors")).ToolCallFilter({
+				filterAfterToolSteps: 29,
+			}),
+	},
+	async play({ turns, provider, options, trimming, load }) {
 		const { Agent } = await load("@mastra/core/agent");
 		const { createTool } = await load("@mastra/core/tools");
 		const { z } = await load("zod");
@@ -82,6 +89,7 @@ const ofMastra: Driver = {
 			...{ id: "a", name: "a", instructions: "You are an agent.", model },
 			tools: { ...own, ...context?.tools },
 			...(context && { inputProcessors: [context], errorProcessors: [context] }),
+			...(trimming && { inputProcessors: [trimming] }),
 		});
 		const played = await agent.stream(task, {
 			maxSteps: turns.length + 2,

@@ -8,7 +8,14 @@ type Item = Readonly<Record<string, unknown>>;
 const ofStrands: Driver = {
 	packages: { "@strands-agents/sdk": "1.19.0" },
 	checksReasoning: true,
-	async play({ turns, provider, options, load }) {
+	trimmings: {
+		SlidingWindow: async (load) =>
+			new (await load("@strands-agents/sdk")).SlidingWindowConversationManager({
+				windowSize: 50,
+				proactiveCompression: { compressionThreshold: 0.3 },
+			}),
+	},
+	async play({ turns, provider, options, trimming, load }) {
 		const sdk = await load("@strands-agents/sdk");
 		const context = options && palimpsest(sdk, options);
 		class ScriptedModel extends sdk.Model {
@@ -60,7 +67,7 @@ const ofStrands: Driver = {
 			systemPrompt: "You are an agent.",
 			tools: own,
 			printer: false,
-			conversationManager: new sdk.NullConversationManager(),
+			conversationManager: trimming ?? new sdk.NullConversationManager(),
 			...(context && { plugins: [context] }),
 		});
 		await agent.invoke(task);
