@@ -53,7 +53,8 @@ export async function openRedisJournal(what: {
 	readonly folder?: string | undefined;
 }): Promise<Journal> {
 	const { folder } = what;
-	const connection = await connectRedis(what);
+	let told = () => {};
+	const connection = await connectRedis({ ...what, onReady: () => told() });
 	const expiry = expiryOf(what);
 	// The braces keep the keys on one node of a Redis Cluster.
 	const prefix = `palimpsest:states:{${what.namespace}}:`;
@@ -72,10 +73,12 @@ export async function openRedisJournal(what: {
 		const replies = await inTimeOf(asked, wait);
 		if (replies) return replies;
 		isAway = true;
-		const back = () => {
-			isAway = false;
-		};
-		asked.then(back, back);
+		asked
+			.catch(() => {})
+			.then(() => {
+				isAway = false;
+				if (connection.isReady()) told();
+			});
 		throw notThere(connection.location);
 	};
 	const lineAt = (after: number) => String(Math.max(0, after - 1));
@@ -182,6 +185,9 @@ export async function openRedisJournal(what: {
 			return [
 				...new Set((Array.isArray(replies) ? replies : []).flatMap((one) => (one === null ? [] : [String(one)]))),
 			];
+		},
+		onBack: (listener) => {
+			told = listener;
 		},
 		branches: {
 			async read(conversation, wait) {

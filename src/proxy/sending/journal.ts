@@ -26,6 +26,8 @@ export interface Journal {
 				readonly add: (nameBy: (key: string) => string, wait: Wait) => Promise<void>;
 		  }
 		| undefined;
+	/** Calls the listener when the journal can be used again. Absent: there is no such moment. */
+	readonly onBack?: ((listener: () => void) => void) | undefined;
 	/** Deletes what no request has used for that long. Absent where everything expires by itself. */
 	readonly sweep?: ((maxAgeMs: number) => Promise<void>) | undefined;
 	readonly close?: (() => Promise<void>) | undefined;

@@ -122,16 +122,59 @@ export function createMemory({
 		entries.letOldestGo();
 	};
 
+	/**
+	 * Afterwards other processes know it. Returns `overtaken` if another request has decided on results since this one has read:
+	 * that holds. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then nothing is noted.
+	 */
+	const note = async (conversation: string, given: Note, wait: Wait = patience()): Promise<"noted" | "overtaken"> => {
+		const entry = entries.of(conversation);
+		if (!journal || entry.noted > mostNoted) {
+			noteHere(conversation, given);
+			return "noted";
+		}
+		const after = entry.read;
+		const changed = new Set(given.states?.map(({ key }) => key));
+		// This process or another may have decided something newer since.
+		const isNewest = ({ key, state }: NonNullable<Note["states"]>[number]) =>
+			entry.states.get(key) === state && !changed.has(key);
+		const waited = entry.unwritten.map((one) => ({ ...one, states: one.states?.filter(isNewest) }));
+		const lines = waited.map((one) => lineOf(one, { isStorable }));
+		const own = lineOf({ ...given, seen: after }, { isStorable });
+		const states = [...waited, given].flatMap((one) => one.states ?? []);
+		const elsewhere = states.filter(({ result, state }) => state && isDistinct(result)).map(({ key }) => key);
+		const unwritten = entry.unwritten.slice();
+		const tail = await journal.append(conversation, { lines: [...lines, own], after, results: elsewhere }, wait);
+		const kept = entries.of(conversation);
+		kept.unwritten = kept.unwritten.filter((one) => !unwritten.includes(one));
+		const holds = takeTail(conversation, after, tail, [...lines, own]);
+		const stored = new Set(readLine(own)?.states.map(([key]) => key));
+		const alone = given.states?.filter(({ key }) => !stored.has(key)) ?? [];
+		if (alone.length > 0) takeAlone(conversation, { number: given.number, states: alone });
+		entries.letOldestGo();
+		return holds ? "noted" : "overtaken";
+	};
+
+	/** Of requests at once of one conversation, each decides with what the one before it has noted. */
+	const inTurn = <T>(conversation: string, work: () => Promise<T>): Promise<T> => {
+		const own = (turns.get(conversation) ?? Promise.resolve()).then(work);
+		const ended = own.catch(() => {});
+		turns.set(conversation, ended);
+		void ended.then(() => turns.get(conversation) === ended && turns.delete(conversation));
+		return own;
+	};
+
+	/** Writes the notes that wait, until that fails. */
+	const writeWaiting = async (): Promise<void> => {
+		for (const conversation of entries.names()) {
+			const { unwritten, requests } = entries.of(conversation);
+			if (unwritten.length > 0) await inTurn(conversation, () => note(conversation, { number: requests }));
+		}
+	};
+	journal?.onBack?.(() => void writeWaiting().catch(() => {}));
+
 	return {
 		isStorable,
-		/** Of requests at once of one conversation, each decides with what the one before it has noted. */
-		inTurn<T>(conversation: string, work: () => Promise<T>): Promise<T> {
-			const own = (turns.get(conversation) ?? Promise.resolve()).then(work);
-			const ended = own.catch(() => {});
-			turns.set(conversation, ended);
-			void ended.then(() => turns.get(conversation) === ended && turns.delete(conversation));
-			return own;
-		},
+		inTurn,
 		/** For all that one request asks of the journal. */
 		patience,
 		/** What this process knows. */
@@ -175,37 +218,7 @@ export function createMemory({
 			entries.letOldestGo();
 			return states;
 		},
-		/**
-		 * Afterwards other processes know it. Returns `overtaken` if another request has decided on results since this one has read:
-		 * that holds. Throws PalimpsestError `archive_unavailable` where it cannot be written, and then nothing is noted.
-		 */
-		async note(conversation: string, note: Note, wait: Wait = patience()): Promise<"noted" | "overtaken"> {
-			const entry = entries.of(conversation);
-			if (!journal || entry.noted > mostNoted) {
-				noteHere(conversation, note);
-				return "noted";
-			}
-			const after = entry.read;
-			const changed = new Set(note.states?.map(({ key }) => key));
-			// This process or another may have decided something newer since.
-			const isNewest = ({ key, state }: NonNullable<Note["states"]>[number]) =>
-				entry.states.get(key) === state && !changed.has(key);
-			const waited = entry.unwritten.map((one) => ({ ...one, states: one.states?.filter(isNewest) }));
-			const lines = waited.map((one) => lineOf(one, { isStorable }));
-			const own = lineOf({ ...note, seen: after }, { isStorable });
-			const states = [...waited, note].flatMap((one) => one.states ?? []);
-			const elsewhere = states.filter(({ result, state }) => state && isDistinct(result)).map(({ key }) => key);
-			const unwritten = entry.unwritten.slice();
-			const tail = await journal.append(conversation, { lines: [...lines, own], after, results: elsewhere }, wait);
-			const kept = entries.of(conversation);
-			kept.unwritten = kept.unwritten.filter((one) => !unwritten.includes(one));
-			const holds = takeTail(conversation, after, tail, [...lines, own]);
-			const stored = new Set(readLine(own)?.states.map(([key]) => key));
-			const alone = note.states?.filter(({ key }) => !stored.has(key)) ?? [];
-			if (alone.length > 0) takeAlone(conversation, { number: note.number, states: alone });
-			entries.letOldestGo();
-			return holds ? "noted" : "overtaken";
-		},
+		note,
 		/** The same for this process only. */
 		noteHere,
 		/** The same where nothing can be written now: the next note that can be writes this one, too. */

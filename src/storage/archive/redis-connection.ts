@@ -11,12 +11,14 @@ export interface RedisAddress {
 	readonly url: string;
 	/** Time without an answer after which the connection counts as lost. */
 	readonly timeoutMs?: number | undefined;
+	/** Is called after each connection. */
+	readonly onReady?: (() => void) | undefined;
 	readonly load?: (() => Promise<typeof import("@redis/client")>) | undefined;
 }
 
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
 export async function connectRedis(address: RedisAddress) {
-	const { url, timeoutMs = 10_000, load = () => import("@redis/client") } = address;
+	const { url, timeoutMs = 10_000, onReady = () => {}, load = () => import("@redis/client") } = address;
 	const location = redisLocation(url);
 	const redis = await load().catch((cause) => {
 		const message = "An archive in Redis needs the package @redis/client. Install it: npm install @redis/client";
@@ -35,6 +37,7 @@ export async function connectRedis(address: RedisAddress) {
 		});
 		// Without a listener, a lost connection would end the process. The calls report the reason.
 		made.on("error", () => {});
+		made.on("ready", onReady);
 		made.on("end", () => made.emit("error", new Error("closed")));
 		// Each call that waits for the connection adds a listener.
 		made.setMaxListeners(0);
