@@ -24,13 +24,15 @@ export interface Seen {
 	takenBack: number;
 	/** Accepted requests in which a result is shorter than its original. */
 	edited: number;
+	/** Accepted requests that came again with another body. */
+	disagreed: number;
 	/** By request, a hash of its last accepted body, and when that came, in ms. */
 	readonly bodies: Map<string, { readonly hash: string; readonly at: number }>;
 }
 
 /** A stand-in that binds reasoning to all that was sent before it, and answers with a thought and a call. */
 export async function startFleetProvider() {
-	const nothing = { accepted: 0, refused: 0, takenBack: 0, edited: 0 };
+	const nothing = { accepted: 0, refused: 0, takenBack: 0, edited: 0, disagreed: 0 };
 	const seen: Seen = { ...nothing, bodies: new Map() };
 	/** By conversation and result, the characters of its original, and of the form in which it was accepted last. */
 	const originals = new Map<string, number>();
@@ -60,7 +62,9 @@ export async function startFleetProvider() {
 		seen.edited += Number(isEdited);
 		// The command that reads an original names the Redis of the run.
 		const same = text.replaceAll(/redis:\/\/[\d.:]+/g, "redis://");
-		seen.bodies.set(name, { hash: createHash("sha256").update(same).digest("base64"), at });
+		const hash = createHash("sha256").update(same).digest("base64");
+		seen.disagreed += Number((seen.bodies.get(name)?.hash ?? hash) !== hash);
+		seen.bodies.set(name, { hash, at });
 		const id = `toolu_01Fleet${conversation.padStart(6, "0")}x${turn.padStart(4, "0")}`;
 		const content = [
 			{ type: "thinking", thinking: `Thought ${turn}.`, signature },

@@ -26,6 +26,8 @@ export interface FleetOptions {
 	/** Conversations that go on at once. */
 	readonly atOnce: number;
 	readonly seed: number;
+	/** Whether each request comes to all instances at the same moment. */
+	readonly race: boolean;
 	/** Settings of the policy. */
 	readonly set: readonly string[];
 	/** Kills instances and Redis, pauses it for 10 s, and lets it run full. `instances_while_away`: instances also while Redis is paused. */
@@ -53,7 +55,7 @@ export interface FleetFigures extends Omit<Seen, "bodies"> {
 
 /** Conversations of agents through a fleet of proxies on this machine, each request through an instance chosen by chance. */
 export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
-	const { archive, conversations, turns, chars, atOnce, seed, faults } = options;
+	const { archive, conversations, turns, chars, atOnce, seed, faults, race } = options;
 	const home = await mkdtemp(join(tmpdir(), "palimpsest-fleet-"));
 	const provider = await startFleetProvider();
 	const redisPort = await freePort();
@@ -123,17 +125,22 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 	): Promise<readonly Block[] | undefined> => {
 		const headers = { "Content-Type": "application/json", "X-Api-Key": "sk-of-the-fleet", "X-Fleet": name };
 		for (let attempt = 0; attempt < 300; attempt += 1) {
-			const { url } = pick(random, among);
+			const chosen = race ? among : [pick(random, among)];
 			sentAt.set(name, performance.now());
 			try {
-				const answer = await fetch(`${url}/v1/messages`, { method: "POST", headers, body });
-				const { content } = (await answer.json()) as { content?: readonly Block[] };
-				if (answer.status === 200 && content) {
-					times.push((provider.seen.bodies.get(name)?.at ?? 0) - (sentAt.get(name) as number));
-					return content;
+				const answers = await Promise.all(
+					chosen.map(async ({ url }) => {
+						const answer = await fetch(`${url}/v1/messages`, { method: "POST", headers, body });
+						return { status: answer.status, ...((await answer.json()) as { content?: readonly Block[] }) };
+					}),
+				);
+				const wrong = answers.find(({ status }) => status !== 200);
+				if (wrong) {
+					told.push(`${name}: ${wrong.status}`);
+					return undefined;
 				}
-				told.push(`${name}: ${answer.status}`);
-				return undefined;
+				times.push((provider.seen.bodies.get(name)?.at ?? 0) - (sentAt.get(name) as number));
+				return answers[0]?.content;
 			} catch {
 				// The connection of an instance that was killed.
 				counted.retried += 1;
