@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 
 export interface Block {
 	readonly type: string;
@@ -31,7 +32,7 @@ export interface Seen {
 }
 
 /** A stand-in that binds reasoning to all that was sent before it, and answers with a thought and a call. */
-export async function startFleetProvider() {
+export async function startFleetProvider({ answerAfterMs }: { readonly answerAfterMs: number }) {
 	const nothing = { accepted: 0, refused: 0, takenBack: 0, edited: 0, disagreed: 0 };
 	const seen: Seen = { ...nothing, bodies: new Map() };
 	/** By conversation and result, the characters of its original, and of the form in which it was accepted last. */
@@ -77,9 +78,10 @@ export async function startFleetProvider() {
 		const pieces: Buffer[] = [];
 		request.on("data", (piece: Buffer) => pieces.push(piece));
 		request.on("error", () => {});
-		request.on("end", () => {
+		request.on("end", async () => {
 			const at = performance.now();
 			const { status, body } = answerTo(String(request.headers["x-fleet"]), Buffer.concat(pieces).toString(), at);
+			await pause(answerAfterMs);
 			response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 		});
 	});

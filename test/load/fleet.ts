@@ -57,7 +57,10 @@ export interface FleetFigures extends Omit<Seen, "bodies"> {
 export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 	const { archive, conversations, turns, chars, atOnce, seed, faults, race } = options;
 	const home = await mkdtemp(join(tmpdir(), "palimpsest-fleet-"));
-	const provider = await startFleetProvider();
+	const provider = await startFleetProvider({
+		// An instance that has its answer has planned on, so a later one would be sent with the next decisions.
+		answerAfterMs: race ? 500 : 0,
+	});
 	const redisPort = await freePort();
 	const redisUrl = `redis://127.0.0.1:${redisPort}`;
 	const redis = ownProcess({
