@@ -11,7 +11,7 @@ import { dropBlocks, isBindingRefusal } from "./sending/reasoning.ts";
 import { sendAgain } from "./sending/send-again.ts";
 import type { AskedWhole, Exchange } from "./serving.ts";
 
-type Asks = Pick<Composed<string>, "asksToDrop" | "asksToClear" | "carriesBlock" | "isDiagnosed">;
+type Asks = Pick<Composed<string>, "asksToDrop" | "asksToClear" | "block" | "isDiagnosed">;
 
 /** An answer, and the form of the request that it answers. */
 export interface Answered {
@@ -39,7 +39,7 @@ export function askedFor(
 	const betas = [
 		...(form?.asksToDrop ? [dropBlocks.beta] : []),
 		...(form?.asksToClear ? [clearingBeta] : []),
-		...(form?.carriesBlock ? [providerCompaction.beta] : []),
+		...(form?.block ? [providerCompaction.beta] : []),
 	];
 	const headers = betas.reduce<readonly string[]>(withBeta, rawHeaders);
 	if (typeof written !== "string") return { ...asked, body: { bytes: body.bytes, decoded: false } };

@@ -135,7 +135,7 @@ export function createSessionProxy(what: {
 			let refusals = 0;
 			let last = text;
 			const askFor = async (
-				form: Pick<Variant<string>, "written" | "asksToDrop" | "asksToClear" | "carriesBlock"> | undefined,
+				form: Pick<Variant<string>, "written" | "asksToDrop" | "asksToClear" | "block"> | undefined,
 			): Promise<Received> => {
 				last = form?.written ?? text;
 				const added =
@@ -144,7 +144,7 @@ export function createSessionProxy(what: {
 						: [
 								form.asksToDrop && dropBlocks.beta,
 								form.asksToClear && clearingBeta,
-								form.carriesBlock && providerCompaction.beta,
+								form.block !== undefined && providerCompaction.beta,
 							];
 				const given = new Set([...betas, ...added.filter((beta) => beta !== false)]);
 				const received = await ask(JSON.parse(last) as Json, [...given], last);

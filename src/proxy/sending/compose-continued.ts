@@ -33,7 +33,7 @@ export function composeContinued<Written>(
 		branch: undefined,
 		asksToDrop: false,
 		asksToClear: false,
-		carriesBlock: false,
+		block: undefined,
 		isDiagnosed: false,
 		charsSent: once(() => charsSent(transcript, paired, (place) => states[place])),
 	};

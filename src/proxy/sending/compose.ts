@@ -70,7 +70,7 @@ export async function compose<Written>(
 		charsSent: once(() => charsSent(transcript, paired, stateOf)),
 		asksToDrop: drops !== undefined,
 		asksToClear: paired.some((_, place) => stateOf(place)?.kind === "cleared"),
-		carriesBlock: swap !== undefined,
+		block: swap?.block,
 		isDiagnosed: members !== undefined,
 		branch: decides
 			? histories.keep(conversation, { transcript, paired, keys, ...writtenBefore }, opened.branch)
@@ -95,7 +95,7 @@ async function noteCarrier(
 		await memory.note(conversation, { number: remembered.requests, carrier: swap.isNew }, wait);
 		return swapFor(request, await memory.renewed(conversation, remembered, wait));
 	} catch {
-		return { ...swap, carrier: undefined };
+		return { ...swap, carried: swap.carried.slice(0, -1) };
 	}
 }
 

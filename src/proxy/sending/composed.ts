@@ -1,3 +1,4 @@
+import type { BlockNote } from "./block-notes.ts";
 import type { Branch } from "./branch.ts";
 import type { NoDecision, Why } from "./decisions.ts";
 import type { Block } from "./reasoning.ts";
@@ -24,8 +25,8 @@ export interface Composed<Written> {
 	readonly asksToDrop: boolean;
 	/** Whether it asks the API to clear results. */
 	readonly asksToClear: boolean;
-	/** Whether a summary of the provider replaces its first messages. */
-	readonly carriesBlock: boolean;
+	/** The summary of the provider that replaces its first messages. */
+	readonly block: BlockNote | undefined;
 	/** Whether the provider is asked why its cache broke. */
 	readonly isDiagnosed: boolean;
 	readonly variants: Variants<Written>;

@@ -98,9 +98,9 @@ export function otherForms<Written>(
 			return { ...variant(write(sent, out), out, note), states, asksToClear: false, why: undefined };
 		},
 		withoutBlock() {
-			if (!composed.carriesBlock) return undefined;
+			if (!composed.block) return undefined;
 			const written = write(stateOf, out, undefined, null);
-			return { ...variant(written, out, { refusesBlocks: true }), carriesBlock: false };
+			return { ...variant(written, out, { refusesBlocks: true }), block: undefined };
 		},
 		earlier() {
 			if (fresh.size === 0) return undefined;
@@ -124,7 +124,7 @@ export function otherForms<Written>(
 				states,
 				asksToDrop: false,
 				asksToClear: false,
-				carriesBlock: false,
+				block: undefined,
 				isDiagnosed: false,
 			};
 		},

@@ -75,12 +75,14 @@ export async function summaryDue<Written>(
 	const keep = 2 * compaction.keep_tool_groups;
 	const asked = askForBlock({ body, messages, keep, maxTokens: compaction.max_summary_tokens });
 	if (asked.kind === "broken") return undefined;
-	const before = composed.carriesBlock ? (swapFor(request, remembered)?.block.messages ?? 0) - 1 : 0;
-	const count = asked.messages + Math.max(0, before);
+	const { block: sent } = composed;
+	// One that came meanwhile takes its place with the next request.
+	if (swapFor(request, remembered)?.block.messages !== sent?.messages) return undefined;
+	const count = asked.messages + (sent ? sent.messages - 1 : 0);
 	const own = listOf(objectOf(request.body).messages);
 	const summarised = own.slice(0, count);
 	// Where the kept messages alone are too many, a summary after each turn would not help.
-	if (composed.carriesBlock && asked.messages <= keep) return undefined;
+	if (sent && asked.messages <= keep) return undefined;
 	const text = originalOf(summarised);
 	const line = archive && fillTemplate(originalsLines[policy.locale], { ref: archive.refOf(text) });
 	const isIn = (index: number) => Number(transcript.messages[index]?.paths[0]?.[1]) < count;
@@ -95,7 +97,10 @@ export async function summaryDue<Written>(
 	const endings = [line, words].filter((one) => one !== undefined);
 	const { max_summary_tokens: maxTokens } = compaction;
 	const how = { endings, maxTokens, locale: policy.locale, most: providerCompaction.mostInstructions };
-	const sent: JsonObject = { ...asked.body, compaction: { type: "summarize", instructions: writeInstructions(how) } };
+	const summarising: JsonObject = {
+		...asked.body,
+		compaction: { type: "summarize", instructions: writeInstructions(how) },
+	};
 	asking.add(conversation);
 	try {
 		if (archive) await archive.put([{ kind: "group", text }]);
@@ -105,7 +110,7 @@ export async function summaryDue<Written>(
 	}
 	const system = summarised.flatMap((message) => (objectOf(message).role === "system" ? systemText(message) : []));
 	return {
-		body: compactJson(sent),
+		body: compactJson(summarising),
 		async answered(answer) {
 			asking.delete(conversation);
 			const number = memory.recall(conversation).requests;

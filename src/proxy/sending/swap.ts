@@ -6,8 +6,8 @@ import type { HostRequest, WrittenEdit } from "./request.ts";
 
 export interface Swap {
 	readonly block: BlockNote;
-	/** Index of the message that takes what the block lacks; `undefined` if it lacks nothing or no message can. */
-	readonly carrier: number | undefined;
+	/** Texts that blocks lack, by the index of the message that takes each: those of earlier blocks stay where they were sent. */
+	readonly carried: readonly { readonly at: number; readonly text: string }[];
 	/** To note before the request is sent, so that every process sends the same. */
 	readonly isNew: CarrierNote | undefined;
 }
@@ -19,23 +19,21 @@ export function swapFor(
 ): Swap | undefined {
 	if (blocks.length === 0 || refusesBlocks || request.takesBetas !== true) return undefined;
 	const messages = listOf(objectOf(request.body).messages);
-	const isSame = ({ messages: count, digest }: Pick<BlockNote, "messages" | "digest">) =>
-		count < messages.length && digestOf(messages.slice(0, count)) === digest;
-	const block = blocks.findLast(isSame);
+	const beginsWith = (one: Pick<BlockNote, "messages" | "digest">) =>
+		one.messages <= messages.length && digestOf(messages.slice(0, one.messages)) === one.digest;
+	const block = blocks.findLast((one) => one.messages < messages.length && beginsWith(one));
 	if (!block) return undefined;
-	if (block.lacks === "") return { block, carrier: undefined, isNew: undefined };
+	const carrierOf = ({ digest }: BlockNote) => carriers.find((one) => one.block === digest && beginsWith(one));
+	// Reasoning behind a message that was sent with such a text is bound to it.
+	const carried = blocks.flatMap((one) => {
+		const at = one.lacks === "" ? -1 : (carrierOf(one)?.messages ?? 0) - 1;
+		return at >= block.messages ? [{ at, text: one.lacks }] : [];
+	});
 	const last = messages.length - 1;
-	const known = carriers.find(
-		(one) =>
-			one.block === block.digest &&
-			one.messages <= messages.length &&
-			digestOf(messages.slice(0, one.messages)) === one.digest,
-	);
-	if (known) return { block, carrier: known.messages - 1, isNew: undefined };
 	const mayCarry = request.decides && objectOf(messages[last]).role === "user";
-	if (!mayCarry) return { block, carrier: undefined, isNew: undefined };
+	if (block.lacks === "" || carrierOf(block) || !mayCarry) return { block, carried, isNew: undefined };
 	const isNew = { block: block.digest, messages: messages.length, digest: digestOf(messages) };
-	return { block, carrier: last, isNew };
+	return { block, carried: [...carried, { at: last, text: block.lacks }], isNew };
 }
 
 /** The edits that a swap makes, and those of the others that are not about the messages it takes out. */
@@ -45,18 +43,17 @@ export function withSwap(
 	swap: Swap | null | undefined,
 ): readonly WrittenEdit[] {
 	if (!swap) return edits;
-	const { block, carrier } = swap;
+	const { block, carried } = swap;
 	const isGone = ({ path: [list, index] }: WrittenEdit) => list === "messages" && Number(index) < block.messages;
 	const taken: WrittenEdit[] = [{ kind: "replace", path: ["messages", 0], replacement: block.message }];
 	for (let index = 1; index < block.messages; index += 1) taken.push({ kind: "remove", path: ["messages", index] });
-	return [
-		...taken,
-		...edits.filter((edit) => !isGone(edit)),
-		...(carrier === undefined ? [] : carried(body, carrier, block.lacks)),
-	];
+	const texts = new Map<number, string>();
+	for (const { at, text } of carried) texts.set(at, [texts.get(at) ?? [], text].flat().join("\n\n"));
+	const carrying = Array.from(texts).flatMap(([at, text]) => added(body, at, text));
+	return [...taken, ...edits.filter((edit) => !isGone(edit)), ...carrying];
 }
 
-function carried(body: unknown, carrier: number, text: string): WrittenEdit[] {
+function added(body: unknown, carrier: number, text: string): WrittenEdit[] {
 	const path = ["messages", carrier, "content"] as const;
 	const { content } = objectOf(listOf(objectOf(body).messages)[carrier]);
 	if (typeof content === "string") return [{ kind: "replace", path, replacement: `${content}\n\n${text}` }];
