@@ -162,7 +162,8 @@ it("the bills have the usage of the answers", async () => {
 	const [day = ""] = await readdir(figures);
 	const lines = (await readFile(join(figures, day), "utf8")).split("\n").filter((line) => line !== "");
 	const told = { kind: "request", program: "ai-sdk", model: "gpt-5.2", input: 5_000, read: 15_000, output: 80 };
-	expect(lines.map((line) => JSON.parse(line))).toMatchObject(Array(4).fill(told));
+	const requests = lines.map((line) => JSON.parse(line)).filter(({ kind }) => kind === "request");
+	expect(requests).toMatchObject(Array(4).fill(told));
 });
 
 it("a streamed answer passes as it is, and its usage counts", async () => {
