@@ -355,6 +355,7 @@ function isArchiveFault(error: unknown): boolean {
 
 /** Errors of other code may quote the conversation. */
 export function describe(error: unknown): string {
-	if (error instanceof PalimpsestError) return error.message.split("\n", 1)[0] ?? error.code;
+	// The first of the faults that are listed under a headline.
+	if (error instanceof PalimpsestError) return error.message.split("\n", 2).join(" ").replace(": - ", ": ");
 	return `${error instanceof Error ? error.name : "an unknown error"} in the proxy.`;
 }

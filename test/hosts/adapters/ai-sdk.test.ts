@@ -166,6 +166,25 @@ it("the bills have the usage of the answers", async () => {
 	expect(requests).toMatchObject(Array(4).fill(told));
 });
 
+it("a wrong policy leaves the request whole, and the fault is named in one line", async () => {
+	const faults: string[] = [];
+	const context = palimpsest({
+		...{ archive: "memory", folder, policy: { preset: "none" as "balanced" } },
+		onFault: (line) => faults.push(line),
+	});
+	const prompt = promptOf(longTurns(2));
+	const params = { prompt, tools: [] };
+	const asked: unknown[] = [];
+	const model = {
+		...openai,
+		doStream: vi.fn(),
+		doGenerate: async (sent: typeof params) => ({ asked: asked.push(sent.prompt) }),
+	};
+	await context.wrapGenerate({ params, model });
+	expect(asked).toEqual([prompt]);
+	expect(faults).toEqual([expect.stringMatching(/^[^\n]*Invalid policy in `policy`: preset: expected [^\n]*$/)]);
+});
+
 it("a streamed answer passes as it is, and its usage counts", async () => {
 	const turns = agentTurns(3);
 	const [alone, ours] = [strictProvider(), strictProvider()];
