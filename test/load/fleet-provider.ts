@@ -40,7 +40,9 @@ export async function startFleetProvider({ answerAfterMs }: { readonly answerAft
 	const forms = new Map<string, number>();
 	const answerTo = (name: string, text: string, at: number) => {
 		const [conversation = "", turn = ""] = name.split(" ");
-		const { messages } = JSON.parse(text) as { messages: readonly Said[] };
+		// The command that reads an original names the Redis of the run, and no signature is to hang on that.
+		const same = text.replaceAll(/redis:\/\/[\d.:]+/g, "redis://");
+		const { messages } = JSON.parse(same) as { messages: readonly Said[] };
 		const { refusedAt, signature } = readReasoning(messages);
 		if (refusedAt !== undefined) {
 			seen.refused += 1;
@@ -61,8 +63,6 @@ export async function startFleetProvider({ answerAfterMs }: { readonly answerAft
 		}
 		seen.takenBack += Number(isTakenBack);
 		seen.edited += Number(isEdited);
-		// The command that reads an original names the Redis of the run.
-		const same = text.replaceAll(/redis:\/\/[\d.:]+/g, "redis://");
 		const hash = createHash("sha256").update(same).digest("base64");
 		seen.disagreed += Number((seen.bodies.get(name)?.hash ?? hash) !== hash);
 		seen.bodies.set(name, { hash, at });
