@@ -26,8 +26,8 @@ export interface FleetOptions {
 	/** Conversations that go on at once. */
 	readonly atOnce: number;
 	readonly seed: number;
-	/** Whether each request comes to all instances at the same moment. */
-	readonly race: boolean;
+	/** Where each request comes: to an instance chosen by chance, to the same one for each conversation, or to all at the same moment. */
+	readonly spread: "by_chance" | "kept" | "race";
 	/** Settings of the policy. */
 	readonly set: readonly string[];
 	/** Kills instances and Redis, pauses it for 10 s, and lets it run full. `instances_while_away`: instances also while Redis is paused. */
@@ -53,13 +53,13 @@ export interface FleetFigures extends Omit<Seen, "bodies"> {
 	readonly undecided: readonly unknown[];
 }
 
-/** Conversations of agents through a fleet of proxies on this machine, each request through an instance chosen by chance. */
+/** Conversations of agents through a fleet of proxies on this machine. */
 export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
-	const { archive, conversations, turns, chars, atOnce, seed, faults, race } = options;
+	const { archive, conversations, turns, chars, atOnce, seed, faults, spread } = options;
 	const home = await mkdtemp(join(tmpdir(), "palimpsest-fleet-"));
 	const provider = await startFleetProvider({
 		// An instance that has its answer has planned on, so a later one would be sent with the next decisions.
-		answerAfterMs: race ? 500 : 0,
+		answerAfterMs: spread === "race" ? 500 : 0,
 	});
 	const redisPort = await freePort();
 	const redisUrl = `redis://127.0.0.1:${redisPort}`;
@@ -130,7 +130,8 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 	): Promise<readonly Block[] | undefined> => {
 		const headers = { "Content-Type": "application/json", "X-Api-Key": "sk-of-the-fleet", "X-Fleet": name };
 		for (let attempt = 0; attempt < 300; attempt += 1) {
-			const chosen = race ? among : [pick(random, among)];
+			const own = among[Number(name.split(" ")[0]) % among.length] as (typeof among)[number];
+			const chosen = spread === "race" ? among : [spread === "kept" ? own : pick(random, among)];
 			sentAt.set(name, performance.now());
 			try {
 				const answers = await Promise.all(

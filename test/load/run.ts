@@ -28,7 +28,7 @@ async function faults(): Promise<boolean> {
 }
 
 /**
- * `npm run load -- fleet [--conversations N] [--turns N] [--chars N] [--faults all] [--race] [--balanced] [--files] [--other DIST/CLI]`: one
+ * `npm run load -- fleet [--conversations N] [--turns N] [--chars N] [--faults all] [--spread kept|race] [--balanced] [--files] [--other DIST/CLI]`: one
  * proxy on Redis and three, with `--files` also one on files; with `--faults`, the three alone. With `--hashes FILE` the first run
  * plays one and writes the file, and the second run plays three and compares. `--other` is the command of every second instance.
  */
@@ -36,13 +36,13 @@ async function fleet(given: readonly string[]): Promise<boolean> {
 	const { values } = parseArgs({
 		args: [...given],
 		options: {
-			conversations: { type: "string", default: "20" },
-			turns: { type: "string", default: "20" },
+			conversations: { type: "string", default: "24" },
+			turns: { type: "string", default: "30" },
 			chars: { type: "string", default: "2000" },
 			"at-once": { type: "string", default: "4" },
 			seed: { type: "string", default: "1" },
 			faults: { type: "string", default: "none" },
-			race: { type: "boolean", default: false },
+			spread: { type: "string", default: "by_chance" },
 			balanced: { type: "boolean", default: false },
 			files: { type: "boolean", default: false },
 			hashes: { type: "string" },
@@ -58,7 +58,7 @@ async function fleet(given: readonly string[]): Promise<boolean> {
 		chars: Number(values.chars),
 		atOnce: Number(values["at-once"]),
 		seed: Number(values.seed),
-		race: values.race,
+		spread: values.spread as FleetOptions["spread"],
 		set: values.balanced ? [] : early,
 		faults: values.faults as FleetOptions["faults"],
 	};
@@ -70,7 +70,7 @@ async function fleet(given: readonly string[]): Promise<boolean> {
 	};
 	const holds = ({ failed, refused, takenBack, edited }: FleetFigures) =>
 		failed === 0 && refused === 0 && takenBack === 0 && edited > 0;
-	if (same.race) {
+	if (same.spread === "race") {
 		const { disagreed, ...figures } = await play("each request to three at the same moment", 3, "redis");
 		return disagreed === 0 && figures.failed === 0;
 	}
