@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import path from "node:path";
+import { wrongArgument } from "../../engine/policy/errors.ts";
 import type { Environment } from "../../engine/policy/layers.ts";
 import type { Policy } from "../../engine/policy/schema.ts";
 import { PalimpsestError } from "../../errors.ts";
@@ -79,6 +80,8 @@ export function openArchiveOfPolicy(location: ArchiveLocation, policy: Pick<Poli
 
 /** Addresses begin with `redis:`, `rediss:` or `saved:`; a folder's path is absolute or begins with `./` or `../`. */
 export function archivePlace(where: string): "none" | "memory" | "files" | "folder" | "redis" {
+	// A program's own code may give anything.
+	if (typeof where !== "string") throw wrongArgument("the archive", "a name, an address or a folder", where);
 	if (where === "none" || where === "memory" || where === "files") return where;
 	if (isRedisAddress(where)) return "redis";
 	if (path.isAbsolute(where) || /^\.\.?[\\/]/.test(where)) return "folder";

@@ -22,7 +22,13 @@ describe("the location of the archive", () => {
 	});
 
 	it("is refused when it is invalid", () => {
-		const wrong = [{ archive: "memroy" }, { archive: "http://host" }, { namespace: "a/b" }, { namespace: ".." }];
+		const wrong = [
+			{ archive: "memroy" },
+			{ archive: "http://host" },
+			{ archive: 42 as never },
+			{ namespace: "a/b" },
+			{ namespace: ".." },
+		];
 		for (const given of wrong) {
 			expect(() => archiveLocation({ ...given, environment: {} })).toThrow(
 				expect.objectContaining({ code: "invalid_argument" }),
