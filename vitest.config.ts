@@ -50,7 +50,7 @@ const patiently = { ...common, testTimeout: 90_000, hookTimeout: 90_000 };
 
 export default defineConfig({
 	test: {
-		// One more than there are processors: much of the time a test waits for a process that it started.
+		// One more than there are processors: much of the time a long test waits for a process that it started. `npm test` has one less.
 		maxWorkers: availableParallelism() + 1,
 		reporters: ["default", lostFilesReporter()],
 		// Each run after the first finds the sources as they were transformed.
