@@ -90,7 +90,7 @@ export type AnsweredBlock =
 	/** `reason` is the answer's `stop_reason`, or `malformed`. */
 	| { readonly kind: "none"; readonly reason: string; readonly advice: string };
 
-/** Reads the answer: its message replaces the summarised ones, exactly as it came. */
+/** Reads the answer. Its message takes the place of the summarised messages, unchanged. */
 export function readBlock(answer: unknown): AnsweredBlock {
 	const none = (reason: string): AnsweredBlock => {
 		const known = Object.hasOwn(adviceOf, reason) ? adviceOf[reason] : undefined;

@@ -184,7 +184,7 @@ export function createMemory({
 			const held = entries.of(conversation);
 			if (held === before) return before;
 			await readOthers(conversation, wait);
-			// Without a journal that can be read, what the request has read is all there is.
+			// Where the journal cannot be read, only what the request has read is known.
 			return held.requests >= before.requests ? held : before;
 		},
 		/** The same with the notes of other processes. */

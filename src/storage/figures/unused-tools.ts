@@ -27,9 +27,9 @@ export const judgedSessions = 30;
 const day = 24 * 3_600_000;
 
 /**
- * Finds, by program, the tools that the newest session of a project still offers and none of the latest sessions has called; calls of
- * subagents count. Dollars are those of the sessions' requests: a definition stands in the prefix, which is read from the cache where
- * anything is, else written, else neither (docs/measure.md#unused-tools).
+ * Finds, by program, the tools that the newest session of a project still offers and none of the latest sessions has called. Calls of
+ * subagents count. A definition is part of the prompt's beginning. It is billed at the price of a read if its request read anything from
+ * the cache, at that of a write if it wrote anything, and else as plain input (docs/measure.md#unused-tools).
  */
 export async function unusedTools(lines: AsyncIterable<FigureLine>): Promise<UnusedTools[]> {
 	const programs = new Map<string | undefined, Map<string, Session>>();
