@@ -33,7 +33,8 @@ export async function connectRedis(address: RedisAddress) {
 			socket: { socketTimeout: timeoutMs, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
 			// Without these, an unused connection would count as lost.
 			pingInterval: timeoutMs / 2,
-			commandOptions: { typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
+			// A command is written at once or refused, so a time limit for that would only cost an AbortSignal each.
+			commandOptions: { timeout: 0, typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
 		});
 		// Without a listener, a lost connection would end the process. The calls report the reason.
 		made.on("error", () => {});

@@ -9,14 +9,7 @@ import {
 	type Stored,
 	writeAbout,
 } from "./driver.ts";
-import {
-	type Command,
-	connectRedis,
-	type RedisAddress,
-	type RedisConnection,
-	type Reply,
-	textsOf,
-} from "./redis-connection.ts";
+import { type Command, connectRedis, type RedisAddress, type RedisConnection, textsOf } from "./redis-connection.ts";
 import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import {
 	decideSweep,
@@ -48,61 +41,36 @@ export async function createRedisDriver(
 	const connection = await connectRedis(options);
 	const keys = keysOf(namespace);
 	const expiry = expiryOf(retention);
-	const sent = new Set<string>();
+	/** Texts whose stored bytes are damaged. */
+	const distrusted = new Set<string>();
 
-	const renew = (...names: string[]) => names.map((name): Command => ["PEXPIRE", name, expiry]);
-	const claim = (name: string, hash: string): Command => ["SET", name, hash, "PX", expiry, "NX"];
-	// The time of use comes first. A sweep in between then leaves the text alone, or the commands after it find it gone.
-	const markUsed = (hash: string): Command[] => [
-		["ZADD", keys.used, String(now()), hash],
-		claim(keys.ref(hash), hash),
-		...renew(keys.used, keys.ref(hash), keys.about(hash), keys.text(hash)),
-	];
-	const describe = ({ hash, about }: Entry): Command[] => {
+	/** Asks to keep a text that is stored, or to store these bytes. */
+	const keepOf = ({ hash, about }: Entry, text?: Buffer): Command => {
 		const call = callKey(about.toolCallId);
-		const record: Command[] = [["HSETNX", keys.about(hash), call, writeAbout(about)], ...renew(keys.about(hash))];
-		if (about.toolCallId === undefined) return record;
-		return [...record, ["ZADD", keys.call(call), "NX", String(about.archivedAt), hash], ...renew(keys.call(call))];
+		const calls = about.toolCallId === undefined ? [] : [keys.call(call)];
+		const names = [keys.text(hash), keys.about(hash), keys.ref(hash), keys.used, ...calls];
+		const given = [hash, String(about.bytes), String(now()), expiry, call, writeAbout(about), String(about.archivedAt)];
+		return ["EVAL", keep, String(names.length), ...names, ...given, ...(text ? [text] : [])];
 	};
-	const store = ({ hash, pieces }: Entry): Command[] => [
-		["SET", keys.text(hash), Buffer.concat([...pieces()]), "PX", expiry],
-		claim(keys.ref(hash), hash),
-		["GET", keys.ref(hash)],
-	];
-
-	const writeOnce = async (entries: readonly Entry[]): Promise<Entry[]> => {
-		const commands: Command[] = [];
-		const checks: ((replies: readonly Reply[]) => void)[] = [];
-		const missing: Entry[] = [];
-		const seen = new Set<string>();
-		for (const entry of entries) {
-			const { hash } = entry;
-			if (!seen.has(hash)) {
-				const isKnown = sent.has(hash);
-				if (!isKnown) commands.push(...store(entry));
-				const owner = commands.length - 1;
-				commands.push(...markUsed(hash));
-				const mark = commands.push(["STRLEN", keys.text(hash)]) - 1;
-				checks.push((replies) => {
-					if (!isKnown && String(replies[owner]) !== hash) throw ambiguous();
-					if (replies[mark] !== entry.about.bytes) missing.push(entry);
-				});
-			}
-			seen.add(hash);
-			commands.push(...describe(entry));
-		}
+	/** Returns the entries whose bytes Redis lacks. */
+	const writeOnce = async (entries: readonly Entry[], isGiven: (entry: Entry) => boolean): Promise<Entry[]> => {
+		const given = new Set<string>();
+		const commands = entries.map((entry) => {
+			const isFirst = !given.has(entry.hash) && isGiven(entry);
+			if (isFirst) given.add(entry.hash);
+			return keepOf(entry, isFirst ? Buffer.concat([...entry.pieces()]) : undefined);
+		});
 		const replies = await connection.send(commands);
-		for (const check of checks) check(replies);
-		for (const { hash } of entries) rememberHash(sent, hash);
-		return missing;
+		if (replies.includes(isAmbiguous)) throw ambiguous();
+		for (const hash of given) distrusted.delete(hash);
+		return entries.filter((_, at) => replies[at] === isMissing);
 	};
 
 	return {
 		location: connection.location,
 		async write(entries) {
-			const missing = await writeOnce(entries);
-			for (const { hash } of missing) sent.delete(hash);
-			if (missing.length > 0) await writeOnce(missing);
+			const missing = await writeOnce(entries, ({ hash }) => distrusted.has(hash));
+			if (missing.length > 0) await writeOnce(missing, () => true);
 		},
 		async hashesFrom(prefixes) {
 			const isEarlier = (prefix: string) => prefix.length < hexDigitsOfRef;
@@ -118,10 +86,15 @@ export async function createRedisDriver(
 		async read(hash) {
 			const [exists] = await connection.send([["EXISTS", keys.text(hash)]]);
 			if (exists !== 1) return undefined;
-			await connection.send(markUsed(hash));
+			// The time of use comes first. A sweep in between then leaves the text alone.
+			await connection.send([
+				["ZADD", keys.used, String(now()), hash],
+				["SET", keys.ref(hash), hash, "PX", expiry, "NX"],
+				...[keys.used, keys.ref(hash), keys.about(hash), keys.text(hash)].map((name) => ["PEXPIRE", name, expiry]),
+			]);
 			return piecesOf(connection, keys.text(hash));
 		},
-		distrust: (hash) => sent.delete(hash),
+		distrust: (hash) => rememberHash(distrusted, hash),
 		async aboutsOf(hash) {
 			const [fields] = await connection.send([["HGETALL", keys.about(hash)]]);
 			const flat = textsOf(fields);
@@ -154,12 +127,34 @@ export async function createRedisDriver(
 		async clear() {
 			const count = (await holdingsIn(connection, keys)).length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
-			sent.clear();
+			distrusted.clear();
 			return count;
 		},
 		close: connection.close,
 	};
 }
+
+const isMissing = 0;
+const isAmbiguous = -1;
+
+/** Marks a text as used and adds the record of a call, in one command: a client spends more on fourteen than Redis on all of them. */
+const keep = `
+local text, about, ref, used, call = unpack(KEYS)
+local hash, bytes, now, expiry, name, record, since, given = unpack(ARGV)
+if not given and (redis.call('STRLEN', text) ~= tonumber(bytes) or redis.call('EXISTS', text) == 0) then return ${isMissing} end
+local owner = redis.call('GET', ref)
+if owner and owner ~= hash then return ${isAmbiguous} end
+if given then redis.call('SET', text, given, 'PX', expiry) else redis.call('PEXPIRE', text, expiry) end
+redis.call('ZADD', used, now, hash)
+redis.call('SET', ref, hash, 'PX', expiry)
+redis.call('HSETNX', about, name, record)
+redis.call('PEXPIRE', used, expiry)
+redis.call('PEXPIRE', about, expiry)
+if call then
+	redis.call('ZADD', call, 'NX', since, hash)
+	redis.call('PEXPIRE', call, expiry)
+end
+return 1`;
 
 /**
  * The keys of a namespace. The braces keep them on one node of a Redis Cluster.
