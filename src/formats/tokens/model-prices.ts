@@ -5,16 +5,27 @@ import { type ModelPrices, pricesInTable, usualOutput, usualRead } from "./price
 
 /**
  * Finds prices without waiting: in our table, else in the catalogue once `openCatalogue` is done; `undefined` for an unknown model. A
- * version has the prices of the latest version of its family in the table that is not later, and those of the first if all
- * are. A name without a version, such as `opus`, has those of the latest. `at` is when the request is answered, in ms since 1970.
+ * version or tier that both lack has the factors of the latest version of its family in the table that is not later, those of the first if
+ * all are, and no dollars. A name without a version, such as `opus`, has the prices of the latest. `at` is when the request is answered, in
+ * ms since 1970.
  */
 export function pricesOfModel(model: string, at?: number): ModelPrices | undefined {
 	if (model.length > longestName) return undefined;
 	const name = withoutProvider(/(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model);
-	const found = pricesInTable(name, at) ?? catalogued(model, name, at);
+	const own = pricesInTable(name, at);
+	const found = own && !own.isOfRelative ? own : ofRelative(own, catalogued(model, name, at));
 	if (!found || !isFree.test(model)) return found;
 	const { dollars: _, ...factors } = found;
 	return factors;
+}
+
+/** How a relative is cached, and the prices of the catalogue. Without those, only the factors of the relative are taken. */
+function ofRelative(relative: ModelPrices | undefined, listed: ModelPrices | undefined): ModelPrices | undefined {
+	if (!relative) return listed;
+	const { dollars: _, isOfRelative: __, ...factors } = relative;
+	if (!listed) return factors;
+	const { name, read, output, steps, dollars } = listed;
+	return { ...factors, name, read, output, steps, ...(dollars && { dollars }) };
 }
 
 /** `[prices]` with those of a model. Prices that the policy sets itself stay. */

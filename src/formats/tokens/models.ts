@@ -166,6 +166,12 @@ const tierWords =
 const specialWords =
 	/^(?:image|audio|tts|realtime|live|transcribe|embed(?:ding)?s?|ocr|guard|safeguard|vision|vl|voice|sonic|search|omni|distill|extended|\d+(?:\.\d+)?v)$/;
 
+/** Whether what follows the name of a family has the word of a tier or of another kind of model that the family has not. Codex has none. */
+export function namesOtherTier(rest: string, family: string): boolean {
+	const own = new Set(["codex", ...family.split(/[-_:. ]+/)]);
+	return rest.split(/[-_:. ]+/).some((word) => !own.has(word) && (tierWords.test(word) || specialWords.test(word)));
+}
+
 type ModelName = NonNullable<ReturnType<typeof parseName>>;
 
 /** Whether a version is too far ahead of the newest known one to be more than a mistake, as in `gpt-99`. */

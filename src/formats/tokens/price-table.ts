@@ -1,4 +1,4 @@
-import { isTooNew, versionOfName } from "./models.ts";
+import { isTooNew, namesOtherTier, versionOfName } from "./models.ts";
 
 /** The prices of a model. Factors are multiples of the price of an input token. */
 export interface ModelPrices {
@@ -22,6 +22,8 @@ export interface ModelPrices {
 	readonly tiers: Tiers;
 	/** The multiple of the dollars in a region or a group of regions of Bedrock or Vertex, and for `inference_geo: "us"`. */
 	readonly regional: number;
+	/** The name is of another version or tier than those of the table: its dollars are not known from here. */
+	readonly isOfRelative?: true;
 }
 
 type Tiers = Readonly<Record<string, number>>;
@@ -41,16 +43,31 @@ export const tableDate = Date.UTC(2026, 10, 28);
  * each answer.
  */
 export function pricesInTable(name: string, at = tableDate): ModelPrices | undefined {
-	for (const { family, pattern, versions } of families) {
+	for (const { family, pattern, versions, upTo } of families) {
 		const found = pattern.exec(name);
 		if (!found) continue;
-		const asked = versionOfName(name.slice(found.index + found[0].length));
-		if (isTooNew(asked, Math.max(...versions.map(({ from = Number.POSITIVE_INFINITY }) => from)))) return undefined;
+		const rest = name.slice(found.index + found[0].length);
+		const asked = versionOfName(rest);
+		const known = versions.map(({ from = Number.POSITIVE_INFINITY }) => from);
+		const newest = upTo ?? Math.max(...known);
+		if (isTooNew(asked, newest)) return undefined;
 		const inForce = versions.filter(({ since = 0 }) => since <= at);
 		const row = inForce.findLast(({ from = 0 }) => asked === undefined || from <= asked) ?? inForce[0];
-		if (row) return pricesOf(family, row, at);
+		if (!row) continue;
+		const isListed = asked === undefined || (asked <= newest && asked >= (row.from ?? 0));
+		// `chatgpt-4o` is not `gpt-4o`.
+		const isWhole = !/[a-z]$/.test(name.slice(0, found.index)) && !namesOtherTier(rest, family);
+		return { ...pricesOf(family, row, at), ...(isListed && isWhole ? {} : { isOfRelative: true }) };
 	}
 	return undefined;
+}
+
+interface Family {
+	readonly family: string;
+	readonly pattern: RegExp;
+	readonly versions: readonly Row[];
+	/** The newest version that a page of prices names, if it has the prices of the last row and a number of its own. */
+	readonly upTo?: number;
 }
 
 interface Row {
@@ -153,7 +170,7 @@ const ofDeepseek = {
  * The families that agents ask most; a star is the version. The first pattern that a name matches decides. `docs/tokens.md` shows the
  * table.
  */
-const families: readonly { readonly family: string; readonly pattern: RegExp; readonly versions: readonly Row[] }[] = [
+const families: readonly Family[] = [
 	{
 		family: "claude-fable-*",
 		pattern: /claude(?=.*fable)/,
@@ -286,6 +303,7 @@ const families: readonly { readonly family: string; readonly pattern: RegExp; re
 			{ ...gpt56, from: 6, dollars: [2, 10] },
 			{ ...gpt56, from: 6.1, read: 0.05, dollars: [2, 10] },
 		],
+		upTo: 6.2,
 	},
 	{
 		family: "gemini-*-carbon",
@@ -328,6 +346,7 @@ const families: readonly { readonly family: string; readonly pattern: RegExp; re
 			{ ...gemini, from: 2.5, dollars: [1.25, 10], steps: over200k },
 			{ ...gemini, from: 3, dollars: [2, 12], steps: over200k },
 		],
+		upTo: 3.1,
 	},
 	{
 		family: "deepseek-v3",
@@ -338,12 +357,14 @@ const families: readonly { readonly family: string; readonly pattern: RegExp; re
 	{
 		family: "deepseek-v4.1-flash",
 		pattern: /deepseek(?=-(?:v?[4-9](?!\d).*)?flash)/,
-		versions: [{ ...ofDeepseek, read: 0.02, dollars: [0.15, 0.6] }],
+		versions: [{ ...ofDeepseek, from: 4, read: 0.02, dollars: [0.15, 0.6] }],
+		upTo: 4.1,
 	},
 	{
 		family: "deepseek-v4-pro",
 		pattern: /deepseek(?=-v?[4-9](?!\d))/,
-		versions: [{ ...ofDeepseek, read: 1 / 30, dollars: [0.66, 1.98] }],
+		versions: [{ ...ofDeepseek, from: 4, read: 1 / 30, dollars: [0.66, 1.98] }],
+		upTo: 4.1,
 	},
 	{
 		family: "kimi-k*",

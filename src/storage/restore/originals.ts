@@ -118,10 +118,16 @@ function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversatio
 	const before = valueAt(document, main.path);
 	// A text inside JSON inside a text does not restore the text around it.
 	if (typeof before === "string") return before !== main.takenOut.text;
-	// The text restores a list of one part that holds nothing else.
-	const [only, ...others] = Array.isArray(before) ? before : [before];
-	const parts: readonly unknown[] = isJsonObject(only) ? Object.values(only) : [only];
-	return others.length > 0 || !Array.isArray(before) || !parts.includes(main.takenOut.text);
+	return !restoresPart(before, main.replacement, main.takenOut.text);
+}
+
+/** Whether `text` in place of the placeholder makes the list of one part that was there: what is written may lack its other members. */
+function restoresPart(before: unknown, replacement: unknown, text: string): boolean {
+	if (!Array.isArray(before) || !Array.isArray(replacement) || before.length !== 1) return false;
+	const [only, written] = [before[0] as unknown, replacement[0] as unknown];
+	if (!isJsonObject(only) || !isJsonObject(written)) return only === text;
+	const key = Object.keys(only).find((name) => only[name] === text);
+	return key !== undefined && compactJson({ ...written, [key]: text }) === compactJson(only);
 }
 
 function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {

@@ -92,16 +92,22 @@ describe("the prices of a model", () => {
 
 	it.each([
 		["claude-opus-6", "claude-opus-5.5"],
-		["claude-opus-5-4", "claude-opus-4.8"],
 		["claude-haiku-6-1", "claude-haiku-5.5"],
 		["claude-sonnet-2", "claude-sonnet-3"],
 		["claude-mythos-5-2", "claude-mythos-5.1"],
 		["gpt-7", "gpt-6.1"],
-		["gpt-5.7-luna", "gpt-5.6-luna"],
 		["gpt-5.6-mini", "gpt-5.6"],
 		["gemini-4-pro", "gemini-3-pro"],
-	])("of a version that is not known are those of the latest one before it: %s", (model, name) => {
-		expect(pricesOfModel(model)?.name).toBe(name);
+	])("of a version that is not known are multiples of the latest one before it, without dollars: %s", (model, name) => {
+		expect(pricesOfModel(model)).toMatchObject({ name });
+		expect(pricesOfModel(model)?.dollars).toBeUndefined();
+	});
+
+	it.each([
+		["claude-opus-5-4", "claude-opus-4.8"],
+		["gpt-5.7-luna", "gpt-5.6-luna"],
+	])("of a version between two of the table are those of the earlier one: %s", (model, name) => {
+		expect(pricesOfModel(model)).toMatchObject({ name, dollars: {} });
 	});
 
 	it.each(["", " ", "a-model-of-ours", "gpt-35-turbo-of-ours", "o30", "[1m]", "/"])("are unknown for %j", (model) => {
@@ -127,6 +133,23 @@ describe("the prices of a model", () => {
 		expect(pricesOfModel("gpt-oss-120b")).toMatchObject({ read: 0.1, write: 1, writeForHour: 1 });
 		expect(pricesOfModel("a-model-of-ours")).toBeUndefined();
 		expect(pricesOfModel("claude-opus-5-5")?.name).toBe("claude-opus-5.5");
+	});
+
+	it.each([
+		["gpt-6.2-sol", { input: 2, output: 10 }],
+		["gemini-3.1-pro-preview", { input: 2, output: 12 }],
+		["gemini-2.0-flash", { input: 0.1, output: 0.4 }],
+		["kimi-k2-thinking-turbo", { input: 1.15, output: 8 }],
+		["gpt-5-codex", { input: 1.25, output: 10 }],
+		["gpt-6-mini", undefined],
+		["gpt-6-astra-pro", undefined],
+		["gemini-4-carbon-image", undefined],
+		["deepseek-v5", undefined],
+		["deepseek-v4.2-flash", undefined],
+		["chatgpt-4o-latest", undefined],
+	])("have the dollars of the very model, or none: %s", async (model, dollars) => {
+		await openCatalogue();
+		expect(pricesOfModel(model)?.dollars).toEqual(dollars);
 	});
 
 	it.each(["claude-opus-99", "claude-haiku-42", "gpt-99", "gpt-99-luna", "gemini-77-pro", "kimi-k99", "deepseek-v99"])(

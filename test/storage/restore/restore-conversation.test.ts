@@ -61,6 +61,19 @@ describe("restoring", () => {
 		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
 	});
 
+	it("restores a part of which a placeholder keeps the text alone", async () => {
+		const found = { file_id: "file_1", filename: "a.md", score: 0.9, text: outputOf("a") };
+		const search = { type: "file_search_call", id: "f", queries: ["x"], results: [found] };
+		const turn = (id: string) => [
+			{ type: "function_call", call_id: id, name: "ls", arguments: "{}" },
+			{ type: "function_call_output", call_id: id, output: outputOf(id) },
+		];
+		const conversation = { input: [{ role: "user", content: "Go." }, search, ...turn("b"), ...turn("c")] };
+		const { conversation: restored, report } = await thereAndBack(conversation, {});
+		expect(report.restored).toBe(2);
+		expect(restored).toEqual(conversation);
+	});
+
 	it("restores a list of one part that holds its text deep inside", async () => {
 		const tree = (text: string) => ({ value: { node: { children: [{ children: [{ text, line: 1 }] }] } } });
 		const round = (id: string) => ({ response: "", toolCalls: [{ id, name: "ls", arguments: "{}" }] });
