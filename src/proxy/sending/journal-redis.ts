@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Policy } from "../../engine/policy/schema.ts";
@@ -38,13 +38,14 @@ export async function journalFor(location: ArchiveLocation, { archive }: Policy)
 /**
  * A list of lines for each conversation in Redis, so that any process sends the same. A place is a number of lines. Keys expire
  * as the archive's do. While Redis is away, no request waits for it but the one that notices. What Redis has lost is written
- * again by a process that knows it.
+ * again by a process that knows it. Each note is also published, so that a process knows it when Redis goes away.
  *
  * - `notes:{conversation}`: the list;
  * - `called:{conversation}`: the time of its last request, in ms;
  * - `decided:{result}`: the conversation that has decided on a result last;
  * - `branches:{conversation}`: a hash of its last branches, each with its messages, the time in µs, and its text;
- * - `enforced:{account}`: an account that checks reasoning, named under `key`.
+ * - `enforced:{account}`: an account that checks reasoning, named under `key`;
+ * - `appended`: a channel: the conversation, the place before a note, the SHA-1 of the line there, and the lines.
  */
 export async function openRedisJournal(what: {
 	readonly url: string;
@@ -62,6 +63,7 @@ export async function openRedisJournal(what: {
 	const keyOf = (conversation: string) => `${prefix}notes:${conversation}`;
 	const calledKey = (conversation: string) => `${prefix}called:${conversation}`;
 	const branchesKey = (conversation: string) => `${prefix}branches:${conversation}`;
+	const channel = `${prefix}appended`;
 	const held = createHeldLines();
 	let isAway = false;
 	/** The clock of Redis less ours, in ms: the last estimates, each too low by the time that its answer waited for this thread. */
@@ -167,7 +169,7 @@ export async function openRedisJournal(what: {
 			for (let tries = 1; tries <= mostTries; tries += 1) {
 				if (estimates.length === 0) estimates = [aheadBy((await ask([["TIME"]], wait))[0])];
 				const until = performance.now() + shareToCarryOut * wait.leftMs + Math.max(...estimates);
-				const given = [String(Math.floor(until)), expiry, lineAt(after), conversation, ...lines];
+				const given = [String(Math.floor(until)), expiry, lineAt(after), conversation, channel, ...lines];
 				const [reply] = await ask([["EVAL", append, String(keys.length), ...keys, ...given]], wait);
 				if (Array.isArray(reply))
 					return tailOf(conversation, after, { lines: textsOf(reply), lastCall: undefined }, wait);
@@ -189,6 +191,17 @@ export async function openRedisJournal(what: {
 		},
 		onBack: (listener) => {
 			told = listener;
+		},
+		onAppended(listener) {
+			connection.subscribe(channel, (message) => {
+				const [conversation = "", place, hash, ...lines] = message.split("\n");
+				const after = Number(place);
+				const known = held.has(conversation) ? held.of(conversation) : undefined;
+				// Redis may have lost lines, and have others at their places.
+				if (known?.length !== after || (after > 0 && sha1(known.at(-1) as string) !== hash)) return;
+				held.add(conversation, after, lines);
+				listener(conversation, after, { ...placed(lines, after), lastCall: undefined });
+			});
 		},
 		branches: {
 			async read(conversation, wait) {
@@ -219,13 +232,16 @@ export async function openRedisJournal(what: {
 	};
 }
 
-/** A note that comes late is not carried out: its request was sent without it. */
+/** A note that comes late is not carried out: its request was sent without it. A user of Redis may lack the right to publish. */
 const append = `
 local time = redis.call('TIME')
 if time[1] * 1000 + time[2] / 1000 > tonumber(ARGV[1]) then return 0 end
-for at = 5, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[at]) end
+local before = redis.call('LLEN', KEYS[1])
+local last = before > 0 and redis.sha1hex(redis.call('LINDEX', KEYS[1], -1)) or ''
+for at = 6, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[at]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 for at = 2, #KEYS do redis.call('SET', KEYS[at], ARGV[4], 'PX', ARGV[2]) end
+redis.pcall('PUBLISH', ARGV[5], table.concat({ARGV[4], before, last, unpack(ARGV, 6)}, '\\n'))
 return redis.call('LRANGE', KEYS[1], ARGV[3], -1)`;
 
 const toldValue = /^(\d+) (\d+) (.*)$/s;
@@ -263,11 +279,16 @@ function placed(lines: readonly string[], after: number): Omit<Tail, "lastCall">
 	return { lines: lines.map((text, index) => ({ text, place: after + index + 1 })), end: after + lines.length };
 }
 
+function sha1(line: string): string {
+	return createHash("sha1").update(line).digest("hex");
+}
+
 /** The lines that this process has read or written, of the conversations that were used last. */
 function createHeldLines() {
 	const held = new Map<string, { readonly lines: readonly string[]; readonly chars: number }>();
 	let chars = 0;
 	return {
+		has: (conversation: string): boolean => held.has(conversation),
 		of: (conversation: string): readonly string[] => held.get(conversation)?.lines ?? [],
 		add(conversation: string, after: number, lines: readonly string[]): void {
 			const before = held.get(conversation);

@@ -16,6 +16,10 @@ export interface RedisAddress {
 	readonly load?: (() => Promise<typeof import("@redis/client")>) | undefined;
 }
 
+interface Subscribing {
+	readonly subscribe: (channel: string, listener: (message: string) => void) => Promise<void>;
+}
+
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
 export async function connectRedis(address: RedisAddress) {
 	const { url, timeoutMs = 10_000, onReady = () => {}, load = () => import("@redis/client") } = address;
@@ -25,7 +29,7 @@ export async function connectRedis(address: RedisAddress) {
 		throw new PalimpsestError("archive_unavailable", message, { cause });
 	});
 
-	const begin = () => {
+	const begin = (whenReady: (made: Subscribing) => void) => {
 		const made = redis.createClient({
 			url,
 			RESP: 2,
@@ -38,7 +42,7 @@ export async function connectRedis(address: RedisAddress) {
 		});
 		// Without a listener, a lost connection would end the process. The calls report the reason.
 		made.on("error", () => {});
-		made.on("ready", onReady);
+		made.on("ready", () => whenReady(made));
 		made.on("end", () => made.emit("error", new Error("closed")));
 		// Each call that waits for the connection adds a listener.
 		made.setMaxListeners(0);
@@ -46,9 +50,10 @@ export async function connectRedis(address: RedisAddress) {
 		return made;
 	};
 	let client: ReturnType<typeof begin> | undefined;
+	let subscriber: typeof client;
 
 	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
-		client ??= begin();
+		client ??= begin(onReady);
 		const current = client;
 		if (!current.isReady) await once(current, "ready");
 		// Commands of one turn are sent together.
@@ -61,7 +66,7 @@ export async function connectRedis(address: RedisAddress) {
 		isReady: () => client?.isReady === true,
 		/** Connects; resolves once that is done, and at the latest after so many milliseconds. */
 		async connect(longestMs: number): Promise<void> {
-			client ??= begin();
+			client ??= begin(onReady);
 			const given = AbortSignal.timeout(longestMs);
 			if (!client.isReady) await once(client, "ready", { signal: given }).catch(() => {});
 		},
@@ -70,10 +75,14 @@ export async function connectRedis(address: RedisAddress) {
 			answersTo(commands).catch((error) => {
 				throw refused(location, error);
 			}),
+		/** On a connection of its own, which takes no other commands. Messages are lost while it is not there. */
+		subscribe(channel: string, listener: (message: string) => void): void {
+			subscriber ??= begin((ready) => void ready.subscribe(channel, listener).catch(() => {}));
+		},
 		async close() {
-			const open = client;
-			client = undefined;
-			if (open?.isOpen) open.destroy();
+			const open = [client, subscriber];
+			client = subscriber = undefined;
+			for (const one of open) if (one?.isOpen) one.destroy();
 		},
 	};
 }

@@ -16,6 +16,12 @@ async function untilBack(memory: Memory): Promise<void> {
 	while (!(await tried())) await nextTurn();
 }
 
+/** What a process knows once it has tried to read. */
+async function asked(memory: Memory): Promise<Memory> {
+	await memory.fetch(conversation);
+	return memory;
+}
+
 describe.runIf(hasRedis)("states in a Redis", () => {
 	let redis: OwnRedis | undefined;
 	afterEach(async () => {
@@ -59,6 +65,59 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 				["a", "[a]"],
 				["b", "[whole]"],
 			]);
+	});
+
+	const decided = (memory: Memory) => [...memory.recall(conversation).states.keys()].join(" ");
+
+	it("that goes away have come to each process that has read the conversation, also after a restart", async () => {
+		const { redis, open } = await start("--appendonly", "yes", "--appendfsync", "always");
+		const [one, other, stranger] = [await open(), await open(50), await open(50)];
+		await other.fetch(conversation);
+		await one.note(conversation, masking("a", "[a]"));
+		await expect.poll(() => decided(other)).toBe("a");
+		await redis.kill();
+		await redis.start();
+		await Promise.all([one, other, stranger].map(untilBack));
+		await one.note(conversation, masking("b", "[b]", 2));
+		await expect.poll(() => decided(other)).toBe("a b");
+		await one.note(conversation, masking("c", "[c]", 3));
+		await expect.poll(() => decided(other)).toBe("a b c");
+		redis.freeze(true);
+		expect(decided(await asked(other))).toBe("a b c");
+		expect(decided(await asked(stranger))).toBe("");
+	});
+
+	it("that have lost notes reach no process that has others at their places", async () => {
+		const { url, open } = await start();
+		const [one, other] = [await open(), await open()];
+		await one.note(conversation, masking("a", "[a]"));
+		await one.note(conversation, masking("b", "[b]", 2));
+		await other.fetch(conversation);
+		const client = await connectRedis({ url });
+		const key = `palimpsest:states:{default}:notes:${conversation}`;
+		const [line] = await client.send([["LINDEX", key, "0"]]);
+		await client.send([["LTRIM", key, "0", "0"]]);
+		await client.send([["RPUSH", key, String(line).replaceAll('"a"', '"c"')]]);
+		const third = await open();
+		await third.fetch(conversation);
+		await third.note(conversation, masking("d", "[d]", 3));
+		await other.note(another, { number: 1 });
+		expect(decided(other)).toBe("a b");
+		// The next request reads all, and writes its own again.
+		for (const memory of [other, third, await open()])
+			expect((await textsOf(memory)).map(([key]) => key).sort()).toEqual(["a", "b", "c", "d"]);
+		await client.close();
+	});
+
+	it("are written also by a user of Redis who may not publish", async () => {
+		const { url, open } = await start();
+		const client = await connectRedis({ url });
+		await client.send([["ACL", "SETUSER", "default", "resetchannels"]]);
+		const [one, other] = [await open(), await open()];
+		await other.fetch(conversation);
+		expect(await one.note(conversation, masking("a", "[a]"))).toBe("noted");
+		expect(await textsOf(other)).toEqual([["a", "[a]"]]);
+		await client.close();
 	});
 
 	it("is not slow where this thread is busy with other requests", async () => {
