@@ -93,6 +93,9 @@ export async function startFleetProvider({ answerAfterMs }: { readonly answerAft
 		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
 		/** A result that a conversation is going to send. */
 		expect: (conversation: string, id: string, chars: number) => void originals.set(`${conversation} ${id}`, chars),
+		/** The answer to a request that does not come through the fleet. */
+		answer: (name: string, text: string) =>
+			(answerTo(name, text, performance.now()).body as { readonly content?: readonly Block[] }).content,
 		/** Begins the counts anew. */
 		forget(): void {
 			Object.assign(seen, nothing);

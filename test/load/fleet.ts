@@ -21,6 +21,8 @@ export interface FleetOptions {
 	readonly archive: "redis" | "files";
 	readonly conversations: number;
 	readonly turns: number;
+	/** The turn of the first request that comes through the fleet: those before it went to the provider. */
+	readonly from: number;
 	/** Characters of a result; one in six has ten times as many and is cut. */
 	readonly chars: number;
 	/** Conversations that go on at once. */
@@ -55,7 +57,7 @@ export interface FleetFigures extends Omit<Seen, "bodies"> {
 
 /** Conversations of agents through a fleet of proxies on this machine. */
 export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
-	const { archive, conversations, turns, chars, atOnce, seed, faults, spread } = options;
+	const { archive, conversations, turns, from, chars, atOnce, seed, faults, spread } = options;
 	const home = await mkdtemp(join(tmpdir(), "palimpsest-fleet-"));
 	const provider = await startFleetProvider({
 		// An instance that has its answer has planned on, so a later one would be sent with the next decisions.
@@ -88,14 +90,15 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 	const told: string[] = [];
 	let isOver = false;
 
-	const converse = async (conversation: string, among = instances, until = turns): Promise<void> => {
+	const converse = async (conversation: string, among = instances): Promise<void> => {
 		const random = createRandom(seed + 7_919 * Number(conversation));
 		const history: Said[] = [{ role: "user", content: `Do part ${conversation} of the work.` }];
 		let name: string | undefined;
-		for (let turn = 1; turn <= until; turn += 1) {
+		for (let turn = 1; turn <= turns; turn += 1) {
+			const [request, isDirect] = [`${conversation} ${turn}`, turn < from];
 			const body = JSON.stringify({ ...requestForm, messages: history });
-			const answer = await ask(`${conversation} ${turn}`, body, { random, among });
-			counted.requests += 1;
+			const answer = isDirect ? provider.answer(request, body) : await ask(request, body, { random, among });
+			counted.requests += isDirect ? 0 : 1;
 			if (!answer) {
 				counted.failed += 1;
 				return;
@@ -104,10 +107,10 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 			const length = random() < 1 / 6 ? 10 * chars : chars;
 			const output = outputOf(Number(conversation) * 1_000 + turn, length);
 			provider.expect(conversation, called.id, output.length);
-			if (archive === "redis" && faults === "none" && history.length > 1) {
+			if (archive === "redis" && faults === "none" && history.length > 1 && !isDirect) {
 				name ??= conversationKey(readConversation({ messages: history }).transcript);
 				if (!(await isTold(name as string, history.length))) counted.hurried += 1;
-			} else await pause(20);
+			} else await pause(isDirect ? 0 : 20);
 			history.push({ role: "assistant", content: answer });
 			history.push({ role: "user", content: [{ type: "tool_result", tool_use_id: called.id, content: output }] });
 		}
@@ -198,7 +201,9 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 		await client.connect();
 		await Promise.all(instances.map(({ process }) => process.start()));
 		// A process that has just started is slow, and so is each that was killed.
-		for (const one of instances) await converse(`${conversations + 1 + instances.indexOf(one)}`, [one], warmUpTurns);
+		for (let index = 0; index < warmUps * instances.length; index += 1) {
+			await converse(`${conversations + 1 + index}`, [instances[index % instances.length] as (typeof instances)[number]]);
+		}
 		Object.assign(counted, { requests: 0, hurried: 0 });
 		provider.forget();
 		times.length = 0;
@@ -235,7 +240,8 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 	}
 }
 
-const warmUpTurns = 15;
+/** Conversations of each instance, before which most of its code has not been compiled. */
+const warmUps = 5;
 const pageKey = "key-of-the-pages-of-a-fleet-under-test";
 
 /** The model checks for every account the messages that reasoning is bound to. */

@@ -28,8 +28,8 @@ async function faults(): Promise<boolean> {
 }
 
 /**
- * `npm run load -- fleet [--conversations N] [--turns N] [--chars N] [--faults all] [--spread kept|race] [--balanced] [--files] [--other DIST/CLI]`: one
- * proxy on Redis and three, with `--files` also one on files; with `--faults`, the three alone. With `--hashes FILE` the first run
+ * `npm run load -- fleet [--conversations N] [--turns N] [--from N] [--chars N] [--faults all] [--spread kept|race] [--balanced] [--files] [--other DIST/CLI]`: one
+ * proxy on Redis and three, with `--files` also one on files; with `--faults`, the three alone. With `--from`, agents come with the turns before it. With `--hashes FILE` the first run
  * plays one and writes the file, and the second run plays three and compares. `--other` is the command of every second instance.
  */
 async function fleet(given: readonly string[]): Promise<boolean> {
@@ -38,6 +38,7 @@ async function fleet(given: readonly string[]): Promise<boolean> {
 		options: {
 			conversations: { type: "string", default: "24" },
 			turns: { type: "string", default: "30" },
+			from: { type: "string", default: "1" },
 			chars: { type: "string", default: "2000" },
 			"at-once": { type: "string", default: "4" },
 			seed: { type: "string", default: "1" },
@@ -55,6 +56,7 @@ async function fleet(given: readonly string[]): Promise<boolean> {
 		cli: values.other === undefined ? [cli] : [cli, resolve(values.other)],
 		conversations: Number(values.conversations),
 		turns: Number(values.turns),
+		from: Number(values.from),
 		chars: Number(values.chars),
 		atOnce: Number(values["at-once"]),
 		seed: Number(values.seed),
