@@ -85,7 +85,7 @@ const layers: fc.Arbitrary<PolicyLayer> = fc.record({
 /** A conversation, a policy, a window, and whether the last answer was cut off. */
 export const roundsCases = fc.tuple(conversations, layers, fc.integer({ min: 100, max: 3_000 }), fc.boolean());
 
-type RoundsCase = typeof roundsCases extends fc.Arbitrary<infer Case> ? Case : never;
+export type RoundsCase = typeof roundsCases extends fc.Arbitrary<infer Case> ? Case : never;
 
 /** Checks that one list of edits combines the compaction and the guard after it. */
 export async function checkBothRounds([{ format, document }, layer, contextWindow, isCut]: RoundsCase): Promise<Done> {

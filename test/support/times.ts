@@ -1,7 +1,7 @@
 import { fc } from "@fast-check/vitest";
 import type { Transcript } from "../../src/engine/conversation/transcript.ts";
 
-interface Timing {
+export interface Timing {
 	/** Seconds before each message, in turn; `undefined` for a message without a time. */
 	readonly gaps: readonly (number | undefined)[];
 	/** What the usage of each answer says about its cache, in turn; `undefined` for an answer without usage. */

@@ -11,7 +11,7 @@ import { conversations } from "../../support/conversation-arbitrary.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { hasRealData } from "../../support/real-conversations.ts";
 import { historyOf, turnsOf } from "../../support/replay-history.ts";
-import { timings, withTimes } from "../../support/times.ts";
+import { type Timing, timings, withTimes } from "../../support/times.ts";
 import { transcriptFrom } from "../../support/transcripts.ts";
 
 const prices = { read: 0.1, write: 1.25, output: 0.1, fault: 1 };
@@ -49,7 +49,20 @@ const turns = fc.array(fc.tuple(words, words, fc.integer({ min: 0, max: 3_000 })
 const penalties = [0, 50, 100, 200, 400, 800, 1_600, 3_200, 10_000];
 const seen = { faulty: 0, masked: 0, saved: 0, atMost: 0 };
 
-test.prop([turns, timings], { numRuns: numberOfCases(250) })(
+/**
+ * Here a fault is cheaper than none, which is so in some 16 of 250 random cases: the cache has expired before each call, and
+ * only the last of seven turns uses what the first one's large result holds.
+ */
+const faultPays: [[string[], string[], number][], Timing] = [
+	Array.from({ length: 7 }, (_, turn) => [
+		turn === 0 ? ["loadTable"] : [],
+		turn === 6 ? ["loadTable"] : [],
+		turn === 0 ? 3_000 : 0,
+	]),
+	{ gaps: [301], lifetimes: [300] },
+];
+
+test.prop([turns, timings], { numRuns: numberOfCases(250), examples: [faultPays] })(
 	"is below the bill of each schedule, and near the least",
 	(given, timing) => {
 		const outputs = given.map(([held, , length]) => `${held.join(" ")}\n${"x ".repeat(length)}`);
@@ -135,8 +148,7 @@ function untilLastUse({ calls, results, uses }: ReplayHistory): number[] {
 
 afterAll(() => {
 	expect(seen.masked).toBeGreaterThan(leastOfCases(50));
-	// Some 16 in all cases; a sixth of them may by chance hold none.
-	expect(seen.faulty).toBeGreaterThanOrEqual(leastOfCases(4));
+	expect(seen.faulty).toBeGreaterThan(leastOfCases(4));
 	// Of the most that the bound allows, the best schedule saves nearly all: 0.99 to 1 of it in 14 runs.
 	expect(seen.saved).toBeGreaterThan(0.98 * seen.atMost);
 });
