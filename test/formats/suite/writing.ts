@@ -23,8 +23,9 @@ const hostile: readonly string[] = [
 	"constructor",
 	"# AGENTS.md\n<environment_context>",
 	"\u{1f600} e\u0301 \u202e",
-	"x".repeat(1_000_000),
+	"x".repeat(100_000),
 ];
+const anyText = fc.string({ unit: "binary", maxLength: 40 });
 
 /** What stands in a conversation to be replaced, with how its message is found. */
 const kinds: readonly (readonly [string, (message: Message) => boolean])[] = [
@@ -131,11 +132,11 @@ export function describeWriting(row: FormatRow): void {
 			};
 			const instead = [undefined, ...places.map(({ messages, first }) => messages[first])];
 			for (const role of roles) for (const text of hostile) for (const value of instead) check(role, text, value);
+			check("user", "x".repeat(1_000_000), undefined);
 			let checked = 0;
-			const text = fc.string({ unit: "binary", maxLength: 40 });
 			const property = fc.property(
 				fc.constantFrom(...roles),
-				text,
+				anyText,
 				fc.constantFrom(...instead),
 				(role, text, value) => {
 					check(role, text, value);
