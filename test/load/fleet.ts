@@ -202,7 +202,9 @@ export async function runFleet(options: FleetOptions): Promise<FleetFigures> {
 		await Promise.all(instances.map(({ process }) => process.start()));
 		// A process that has just started is slow, and so is each that was killed.
 		for (let index = 0; index < warmUps * instances.length; index += 1) {
-			await converse(`${conversations + 1 + index}`, [instances[index % instances.length] as (typeof instances)[number]]);
+			await converse(`${conversations + 1 + index}`, [
+				instances[index % instances.length] as (typeof instances)[number],
+			]);
 		}
 		Object.assign(counted, { requests: 0, hurried: 0 });
 		provider.forget();
