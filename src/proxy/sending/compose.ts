@@ -29,6 +29,8 @@ export async function compose<Written>(
 	const { transcript, conversation, paired, keys } = opened;
 	const { body, decides } = request;
 	const { memory, histories } = shared;
+	// Before it is noted: a new conversation has forgotten nothing.
+	const unplanned = unplannedOf(opened, histories);
 	const { decided, reasoning, out } = await memory.inTurn(conversation, async () => {
 		opened.remembered = await memory.renewed(conversation, opened.remembered, opened.wait);
 		return decideAndNote(opened, request, shared);
@@ -65,7 +67,7 @@ export async function compose<Written>(
 		decided: new Set(decided.fresh.keys()),
 		asked: decided.asked,
 		why: decided.why,
-		noDecision: decided.noDecision ?? unplannedOf(opened, histories),
+		noDecision: decided.noDecision ?? unplanned,
 		leftOut: out,
 		charsSent: once(() => charsSent(transcript, paired, stateOf)),
 		asksToDrop: drops !== undefined,

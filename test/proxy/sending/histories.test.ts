@@ -130,6 +130,7 @@ it.each([5, 6])("what has no room is decided later and said, and nothing sent is
 	}
 	expect(seen.some(({ small }) => small.some(isMasked))).toBe(true);
 	expect(reasons).toContain("busy");
+	for (const name of before.keys()) expect(reasons[seen.findIndex((one) => one.name === name)]).toBeUndefined();
 });
 
 it("counts what many short messages take beside their texts", () => {
