@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Policy } from "../../engine/policy/schema.ts";
@@ -7,13 +7,12 @@ import { type ArchiveLocation, archivePlace } from "../../storage/archive/open.t
 import { expiryOf } from "../../storage/archive/redis.ts";
 import { type Command, connectRedis, type Reply, textsOf } from "../../storage/archive/redis-connection.ts";
 import { mostBranches } from "./branch.ts";
+import { createHeldLines } from "./held-lines.ts";
 import type { Journal, Tail, Wait } from "./journal.ts";
 import { memoryFolderFor } from "./memory.ts";
 
 /** The longest that the start of a proxy waits for the connection. */
 const connectingMs = 1_000;
-/** Characters of notes that are held to write them again where Redis has lost them. */
-const mostHeldChars = 24_000_000;
 /** Redis carries out a note in this share of the time that is left, or never: its answer then comes in the rest. */
 const shareToCarryOut = 0.8;
 
@@ -194,11 +193,9 @@ export async function openRedisJournal(what: {
 		},
 		onAppended(listener) {
 			connection.subscribe(channel, (message) => {
-				const [conversation = "", place, hash, ...lines] = message.split("\n");
+				const [conversation = "", place, hash = "", ...lines] = message.split("\n");
 				const after = Number(place);
-				const known = held.has(conversation) ? held.of(conversation) : undefined;
-				// Redis may have lost lines, and have others at their places.
-				if (known?.length !== after || (after > 0 && sha1(known.at(-1) as string) !== hash)) return;
+				if (!held.endsAt(conversation, { after, hash })) return;
 				held.add(conversation, after, lines);
 				listener(conversation, after, { ...placed(lines, after), lastCall: undefined });
 			});
@@ -277,33 +274,6 @@ function aheadBy(time: Reply | undefined): number {
 
 function placed(lines: readonly string[], after: number): Omit<Tail, "lastCall"> {
 	return { lines: lines.map((text, index) => ({ text, place: after + index + 1 })), end: after + lines.length };
-}
-
-function sha1(line: string): string {
-	return createHash("sha1").update(line).digest("hex");
-}
-
-/** The lines that this process has read or written, of the conversations that were used last. */
-function createHeldLines() {
-	const held = new Map<string, { readonly lines: readonly string[]; readonly chars: number }>();
-	let chars = 0;
-	return {
-		has: (conversation: string): boolean => held.has(conversation),
-		of: (conversation: string): readonly string[] => held.get(conversation)?.lines ?? [],
-		add(conversation: string, after: number, lines: readonly string[]): void {
-			const before = held.get(conversation);
-			const all = [...(before?.lines.slice(0, after) ?? []), ...lines];
-			const length = all.reduce((sum, line) => sum + line.length, 0);
-			held.delete(conversation);
-			held.set(conversation, { lines: all, chars: length });
-			chars += length - (before?.chars ?? 0);
-			for (const [oldest, one] of held) {
-				if (chars <= mostHeldChars || oldest === conversation) break;
-				held.delete(oldest);
-				chars -= one.chars;
-			}
-		},
-	};
 }
 
 /**
