@@ -1,6 +1,7 @@
 import { firstReaching } from "../conversation/lists.ts";
 import type { CharRange } from "./draft.ts";
 import { failureSign, isMention, isTotalLine } from "./failure-signs.ts";
+import { failuresInString } from "./json-in-strings.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { type TextUnits, type Units, unitText } from "./lines.ts";
 
@@ -260,13 +261,16 @@ export interface JsonFailures {
 	readonly linesOf: (value: number) => readonly CharRange[];
 	/** The string, number or word with the most important failure in a value; the value itself if there is none. */
 	readonly leafOf: (value: number) => number;
+	/** All such values, the most important first. */
+	readonly leaves: readonly number[];
 }
 
 /**
  * Finds the failures in lines of strings, in keys with their values, such as a level, a status, an exit code or a counter,
  * and in what is under a key such as `errors`.
  */
-export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }: JsonSpans): JsonFailures {
+export function jsonFailures(spans: JsonSpans): JsonFailures {
+	const { text, kind, start, end, keyStart, keyEnd, next } = spans;
 	const isSure = (line: string) => failureSign(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
 	const leaves: number[] = [];
@@ -292,19 +296,23 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 			if (failingKey.test(key)) named = next[value] as number;
 			continue;
 		}
-		const found = isString
-			? linesOfString(text.slice(from + 1, to - 1), from + 1).filter(({ line }) => isSure(line))
-			: [];
+		const inside = isString ? text.slice(from + 1, to - 1) : "";
+		const within = failuresInString(inside, from + 1, jsonFailures);
+		const isRead = isString && within.length === 0;
+		const found = isRead ? linesOfString(inside, from + 1).filter(({ line }) => isSure(line)) : [];
 		const spelled = key !== "" && key.length + to - from <= longestWithKey ? text.slice(from, to) : "";
 		const isNamed = value < named && to - from > 2 && spelled !== "null" && spelled !== "false" && spelled !== "0";
 		const isNumber = () =>
 			/^[1-9]\d{0,8}$/.test(spelled) && (countsFailures(key) || isSevere(key, spelled, hasKey, around.at(-1) ?? 0));
-		if (found.length > 0) {
+		if (within.length > 0) {
+			lines.set(value, within);
+			leaves.push(value);
+		} else if (found.length > 0) {
 			const ordered = orderFailures(found, ({ line }) => line).map(({ range }) => range);
 			lines.set(value, ordered);
 			leaves.push(value);
 		} else if (isNamed || (spelled !== "" && (isSure(`${key}:${spelled}`) || isNumber()))) leaves.push(value);
-		if (isNamed || found.length > 0) named = -1;
+		if (isNamed || lines.has(value)) named = -1;
 	}
 	const textOf = (leaf: number) => {
 		const line = lines.get(leaf)?.[0];
@@ -325,6 +333,7 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 		rankOf,
 		linesOf: (value) => lines.get(value) ?? [],
 		leafOf: (value) => ordered[rankOf(value) ?? -1] ?? value,
+		leaves: ordered,
 	};
 }
 

@@ -145,6 +145,11 @@ function startOfEscape(text: string, start: number, at: number): number {
 	return at;
 }
 
+/** Behind the escape at a place, which stands for one character or half of one. */
+export function endOfEscape(text: string, at: number): number {
+	return at + (text[at + 1] === "u" ? 6 : 2);
+}
+
 function lengthOfEscape(text: string, at: number): number {
 	if (text[at + 1] !== "u") return 2;
 	const isPair = /^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]/.test(text.slice(at, at + 10));

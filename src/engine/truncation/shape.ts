@@ -89,8 +89,9 @@ function shareOfOddCharacters(text: string): number {
 	return odd / Math.max(1, probe.length);
 }
 
-function jsonShape(text: string): "json" | "json_lines" | undefined {
-	if (!/^\s*[[{"]/.test(text) || text.length > longestJson) return undefined;
+function jsonShape(marked: string): "json" | "json_lines" | undefined {
+	if (!/^\s*[[{"]/.test(marked) || marked.length > longestJson) return undefined;
+	const text = marked.replace(/^\ufeff/, "");
 	if (isJson(text)) return "json";
 	const lines = text.split("\n").filter((line) => line.trim() !== "");
 	return lines.every((line) => /^\s*[[{]/.test(line) && isJson(line)) ? "json_lines" : undefined;

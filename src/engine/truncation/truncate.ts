@@ -169,8 +169,14 @@ function chooseStrategy(text: string, parameters: TruncateOutputParameters): Cho
 	const plain = () => asText(words.size > 0 ? "focus" : "head_tail");
 	const asJson = (shape: Shape): ChosenStrategy | undefined => {
 		const isJson = shape === "json" || shape === "json_lines";
-		const split = isJson ? undefined : splitJson(text);
-		const json = isJson ? text : split?.json;
+		// A byte order mark is no part of the JSON behind it.
+		const isPlain = isJson && !text.startsWith("\ufeff");
+		const split = isPlain
+			? undefined
+			: isJson
+				? { before: text[0] ?? "", json: text.slice(1), behind: "" }
+				: splitJson(text);
+		const json = isPlain ? text : split?.json;
 		const spans = json === undefined ? undefined : jsonSpans(json, { isLines: shape === "json_lines" });
 		if (!spans) return undefined;
 		const noticeOf = topNotice(text, marks);

@@ -45,8 +45,10 @@ export function mergedUsage(found: JsonObject, more: JsonObject): JsonObject {
  * then unknown.
  */
 export function usageOf(found: JsonObject, api: Api): Usage | undefined {
-	// Cohere has the counts one level deeper.
-	const holder = [found, ...Object.values(found).filter(isJsonObject)].find((one) => readFields(one, api));
+	// Cohere has the counts one level deeper, and those of its cache beside them.
+	const plain = Object.fromEntries(Object.entries(found).filter(([, one]) => typeof one === "number"));
+	const deeper = Object.values(found).filter(isJsonObject);
+	const holder = [found, ...deeper.map((one) => ({ ...plain, ...one }))].find((one) => readFields(one, api));
 	const top = holder && readFields(holder, api);
 	if (!top) return undefined;
 	// Of an answer that is a compaction alone, the passes have all tokens.
@@ -94,7 +96,7 @@ function anthropicCounts(found: JsonObject): TokenCounts | undefined {
 	if (found.input_tokens === undefined) return undefined;
 	const output = tokensIn(found.output_tokens);
 	const write = tokensIn(found.cache_creation_input_tokens);
-	const beside = largest([found.cached_tokens, found.prompt_cache_hit_tokens]);
+	const beside = largestNamed(isRead, found);
 	if (found.cache_read_input_tokens === undefined && beside > 0) {
 		const split = splitPrompt(tokensIn(found.input_tokens), { read: beside, write });
 		return split && { ...split, output };
@@ -114,15 +116,10 @@ function openaiCounts(found: JsonObject): TokenCounts | undefined {
 	const given =
 		found.prompt_tokens ?? found.input_tokens ?? (hit === undefined ? miss : tokensIn(hit) + tokensIn(miss));
 	if (given === undefined) return undefined;
-	const details = objectOf(found.prompt_tokens_details ?? found.input_tokens_details);
+	const details = objectOf(found.prompt_tokens_details ?? found.input_tokens_details ?? found.input_token_details);
 	// Outside the details of OpenAI: DeepSeek; Moonshot; LiteLLM for Claude.
-	const read = largest([details.cached_tokens, hit, found.cached_tokens, found.cache_read_input_tokens]);
-	const write = largest([
-		details.cache_write_tokens,
-		details.cache_creation_tokens,
-		found.cache_write_tokens,
-		found.cache_creation_input_tokens,
-	]);
+	const read = largestNamed(isRead, details, found);
+	const write = largestNamed(isWrite, details, found);
 	const creation = details.cache_creation_token_details ?? found.cache_creation;
 	const output = tokensIn(found.completion_tokens ?? found.output_tokens);
 	const prompt = tokensIn(given);
@@ -159,9 +156,14 @@ function splitPrompt(
 	return input < 0 ? undefined : { input, cacheRead, cacheWrite, ...hourOf(parts.creation, cacheWrite) };
 }
 
+/** What was written for hours, such as `ephemeral_1h_input_tokens`. */
 function hourOf(creation: unknown, written: number): Pick<TokenCounts, "cacheWriteForHour"> {
-	const { ephemeral_1h_input_tokens: tokens } = objectOf(creation);
-	return typeof tokens === "number" ? { cacheWriteForHour: Math.min(tokensIn(tokens), written) } : {};
+	const hours = Object.entries(objectOf(creation)).filter(
+		([name, one]) => /_\d+h_/.test(name) && typeof one === "number",
+	);
+	if (hours.length === 0) return {};
+	const tokens = hours.reduce((sum, [, one]) => sum + tokensIn(one), 0);
+	return { cacheWriteForHour: Math.min(tokens, written) };
 }
 
 /**
@@ -239,7 +241,7 @@ function unknownFields(found: JsonObject): string[] {
 		for (const [key, member] of Object.entries(value)) {
 			const name = path === "" ? key : `${path}.${key}`;
 			if (typeof member === "object") look(member, name, depth + 1);
-			else if (tokensIn(member) > 0 && /token/i.test(key) && !(isKnown && knownField.test(key)))
+			else if (tokensIn(member) > 0 && isCount(key, path) && !(isKnown && isKnownCount(key)))
 				names.add(shownField(name));
 		}
 	};
@@ -247,11 +249,24 @@ function unknownFields(found: JsonObject): string[] {
 	return [...names].slice(0, mostNames);
 }
 
+const isKnownCount = (key: string): boolean => knownField.test(key) || isRead(key) || isWrite(key);
+/** In LangChain's `input_token_details` the name of the object says what is counted. */
+const isCount = (key: string, path: string): boolean =>
+	/token/i.test(key) || /(?:input|prompt)_?tokens?_?details$/i.test(path);
+
 const mostPasses = 100;
 const shownField = (path: string): string => (/^[\w.]{1,80}$/.test(path) ? path : "a field without a plain name");
 
-function largest(values: readonly unknown[]): number {
-	return Math.max(...values.map(tokensIn));
+/** `cached_tokens`, `num_cached_tokens`, `prompt_cache_hit_tokens`, `cache_read_input_tokens`: each provider has a name of its own. */
+const isRead = (name: string): boolean => /cached|cache_?(?:hit|read)/i.test(name) && !isNoCount.test(name);
+const isWrite = (name: string): boolean => /cache_?(?:writ|creat)/i.test(name) && !isNoCount.test(name);
+const isNoCount = /miss|output|completion|candidates|cost|price|usd|discount|ratio|rate|percent|time|_ms$|seconds/i;
+
+/** The largest whole number with such a name: a provider may repeat it, or add a part of it. */
+function largestNamed(isSo: (name: string) => boolean, ...objects: readonly JsonObject[]): number {
+	const members = objects.flatMap((one) => Object.entries(one));
+	const counts = members.filter(([name, one]) => isSo(name) && Number.isInteger(one)).map(([, one]) => tokensIn(one));
+	return Math.max(0, ...counts);
 }
 
 /** An answer may hold any number. One that cannot be a count of tokens is read as 0, so that sums stay finite. */

@@ -108,6 +108,29 @@ describe("a report of a machine", () => {
 		},
 	);
 
+	const isJson = (text: string) => text.startsWith("[") || !text.includes("\n");
+	const ofMcp = (text: string) => JSON.stringify({ content: [{ type: "text", text }], isError: false });
+	const wrappings: readonly (readonly [string, (text: string) => string])[] = [
+		["a result of an MCP server", ofMcp],
+		["two of them", (text) => ofMcp(ofMcp(text))],
+		["a string", (text) => JSON.stringify(JSON.stringify(text))],
+		["a text behind a byte order mark", (text) => `\ufeff${text}`],
+		[
+			"a member of other text",
+			(text) => JSON.stringify({ note: 'é \u2028 "\n', stdout: JSON.stringify(JSON.parse(text), null, "\t") }),
+		],
+	];
+
+	it.each(
+		Object.entries(reports).flatMap(([tool, [text, mark]]) =>
+			isJson(text) ? wrappings.map(([around, wrap]) => ({ tool, around, text: wrap(text), mark })) : [],
+		),
+	)("keeps its one failure in $around: $tool", ({ text, mark }) => {
+		const shown = shorten(text, 6_000, { ref: undefined }).text;
+		expect(shown.replaceAll("\\", "")).toContain(mark);
+		expect(() => JSON.parse(shown.replace("\ufeff", ""))).not.toThrow();
+	});
+
 	it.each(["maxErrors", "failureThreshold", "errorLine", "retryOnFailure", "failedJobsHistoryLimit"])(
 		"has no failure in a setting such as %s",
 		(key) => {

@@ -98,6 +98,45 @@ it("a prompt without its cached tokens is recognised by the sum of all, or by th
 	expect(usageOf({ ...larger, total_tokens: 503 }, "openai")).toMatchObject({ input: 400, cacheRead: 100 });
 });
 
+const prompt = { prompt_tokens: 10_000, completion_tokens: 10 };
+
+it.each([
+	[{ ...prompt, num_cached_tokens: 9_000 }, 9_000, 0],
+	[{ ...prompt, prompt_tokens_details: { cached_content_tokens: 9_000 } }, 9_000, 0],
+	[{ ...prompt, cache_hit_tokens: 9_000, cache_miss_tokens: 1_000, cached_tokens_cost: 9_500 }, 9_000, 0],
+	[{ ...prompt, prompt_tokens_details: { cacheReadTokens: 6_000, cacheWriteTokens: 3_000 } }, 6_000, 3_000],
+	[
+		{ ...prompt, cached_prompt_text_tokens: 4_000, cached_prompt_tokens: 6_000, cache_written_tokens: 3_000 },
+		6_000,
+		3_000,
+	],
+	[
+		{ input_tokens: 10_000, output_tokens: 10, input_token_details: { cache_read: 6_000, cache_creation: 3_000 } },
+		6_000,
+		3_000,
+	],
+	[
+		{
+			billed_units: { input_tokens: 10_000, output_tokens: 10 },
+			tokens: { input_tokens: 10_000 },
+			cached_tokens: 9_000,
+		},
+		9_000,
+		0,
+	],
+])("tokens of a cache are found by the words of their names: %j", (found, cacheRead, cacheWrite) => {
+	const counts = { input: 10_000 - cacheRead - cacheWrite, cacheRead, cacheWrite, output: 10 };
+	expect(usageOf(found, "openai")).toMatchObject(counts);
+});
+
+it("whatever hours a prefix was written for cost as an hour, and an unknown kind of input is named", () => {
+	const creation = { ephemeral_5m_input_tokens: 100, ephemeral_24h_input_tokens: 3_000 };
+	const written = { input_tokens: 5, output_tokens: 3, cache_creation_input_tokens: 3_100, cache_creation: creation };
+	expect(usageOf(written, "anthropic")).toMatchObject({ cacheWrite: 3_100, cacheWriteForHour: 3_000 });
+	const details = { input_token_details: { tactile: 70 } };
+	expect(usageOf({ ...prompt, ...details }, "openai")?.unknownFields).toEqual(["input_token_details.tactile"]);
+});
+
 it("what the sum of all has beside prompt and output is reasoning, unless a field says input", () => {
 	const chat = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 170 };
 	expect(usageOf({ ...chat, completion_tokens_details: { reasoning_tokens: 50 } }, "openai")).toMatchObject({
