@@ -93,6 +93,13 @@ function severalRecords(line: string): readonly TextRecord[] | undefined {
 	return found.length > 1 && areRecords ? found : undefined;
 }
 
+/** UTF-16, as PowerShell writes it, or packed bytes: each second character is a NUL, or the first ones cannot be read. */
+function isOtherEncoding(text: string): boolean {
+	const zeros = [0, 1, 2, 3].map((at) => text.charCodeAt(at) === 0);
+	const isWide = zeros[0] === zeros[2] && zeros[1] === zeros[3] && zeros[0] !== zeros[1];
+	return isWide || text.slice(0, 2).includes("\ufffd");
+}
+
 function invalidJson(text: string, { start, end }: Span, name: string): PalimpsestError {
 	const error = syntaxErrorIn(text.slice(start, end));
 	const offset = start + error.offset;
@@ -102,7 +109,8 @@ function invalidJson(text: string, { start, end }: Span, name: string): Palimpse
 		lineStart = at + 1;
 	}
 	const early = error.endsTooEarly ? ": it ends too early" : "";
-	const message = `Expected JSON; ${name} is not valid at line ${line}, column ${offset - lineStart + 1}${early}.`;
+	const advice = isOtherEncoding(text) ? " It holds no UTF-8: save it as UTF-8, or unpack it first." : "";
+	const message = `Expected JSON; ${name} is not valid at line ${line}, column ${offset - lineStart + 1}${early}.${advice}`;
 	return new PalimpsestError("invalid_json", message);
 }
 

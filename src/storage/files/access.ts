@@ -311,7 +311,10 @@ export function decodeText(bytes: Uint8Array, name: string): string {
 		const message = `${name} has ${bytes.length} bytes; at most ${most} can be edited.`;
 		throw new PalimpsestError("payload_too_large", message);
 	}
-	if (!isUtf8(bytes)) throw new PalimpsestError("invalid_json", `Expected UTF-8 text; ${name} holds other bytes.`);
+	if (!isUtf8(bytes)) {
+		const message = `Expected UTF-8 text; ${name} holds other bytes. Save it as UTF-8, or unpack it first.`;
+		throw new PalimpsestError("invalid_json", message);
+	}
 	// A `TextDecoder` takes two bytes for each character, even of ASCII.
 	const { buffer, byteOffset, byteLength } = bytes;
 	// ASCII is read as Latin-1: for a text of 5 MB that is about ten times as fast.

@@ -70,6 +70,18 @@ describe("refused, without quoting the text", () => {
 		throw new Error("Expected a refusal.");
 	};
 
+	it.each([
+		["UTF-16", "[\0{\0", true],
+		["UTF-16 with its larger byte first", "\0[\0{", true],
+		["UTF-16 behind a mark", "\ufffd\ufffd[\0", true],
+		["gzip", "\u001f\ufffd\b", true],
+		["a torn record", "{\0\0\0\0", false],
+		["a word", "wat", false],
+	])("says of %s whether it holds UTF-8", (_, text, isOther) => {
+		const advice = "It holds no UTF-8: save it as UTF-8, or unpack it first.";
+		expect(() => read(text)).toThrow(isOther ? advice : /column \d+(?:: it ends too early)?\.$/);
+	});
+
 	it("says that a text of white space is empty", () => {
 		for (const text of ["", " \n\t", "\uFEFF\r\n", " ".repeat(5_000)]) {
 			expect(refusal(text)).toMatchObject({ code: "invalid_json", message: "Expected JSON; the text is empty." });
