@@ -74,8 +74,8 @@ function placesOfSpelling(inside: string, characters: readonly number[]): Readon
 	let [at, character] = [0, 0];
 	for (const wanted of sorted) {
 		while (character < wanted && at < inside.length) {
-			const escape = inside.indexOf("\\", at);
-			const plain = Math.min(wanted - character, (escape === -1 ? inside.length : escape) - at);
+			const slash = inside.indexOf("\\", at);
+			const plain = Math.min(wanted - character, (slash === -1 ? inside.length : slash) - at);
 			at += plain;
 			character += plain;
 			if (character === wanted || at >= inside.length) break;

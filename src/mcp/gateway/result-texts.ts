@@ -11,7 +11,10 @@ export interface TextPlace {
 	readonly uri: string | undefined;
 }
 
-/** The texts of a result of `tools/call` or `resources/read` at a path. Images, recordings and files are none. */
+/**
+ * The texts of a result of `tools/call` or `resources/read` at a path, without those that the server means for the user alone. Images,
+ * recordings and files are none.
+ */
 export function textsOf(result: JsonObject, path: Path): readonly TextPlace[] {
 	const places: TextPlace[] = [];
 	const add = (holder: unknown, item: Path, at = item): void => {
@@ -19,13 +22,19 @@ export function textsOf(result: JsonObject, path: Path): readonly TextPlace[] {
 			places.push({ path: [...at, "text"], text: holder.text, item, uri: stringAt(holder, "uri") });
 	};
 	for (const [index, block] of listOf(result.content).entries()) {
-		if (!isJsonObject(block)) continue;
+		if (!isJsonObject(block) || isForUserAlone(block)) continue;
 		const item = [...path, "content", index];
 		if (block.type === "text") add(block, item);
 		else if (block.type === "resource") add(block.resource, item, [...item, "resource"]);
 	}
 	for (const [index, content] of listOf(result.contents).entries()) add(content, [...path, "contents", index]);
 	return places;
+}
+
+/** By the `audience` of its annotations (MCP, "Annotations"). */
+function isForUserAlone({ annotations }: JsonObject): boolean {
+	const audience = isJsonObject(annotations) ? listOf(annotations.audience) : [];
+	return audience.length > 0 && !audience.includes("assistant");
 }
 
 /** Pages of an app are for the host, which runs them. */

@@ -94,6 +94,17 @@ describe("the text of a result", () => {
 		expect(content.map(({ resource }) => resource.text.length <= 16_000)).toEqual([true, false]);
 	});
 
+	it.each([
+		[["user"], false],
+		[["user", "assistant"], true],
+		[["assistant"], true],
+		[[], true],
+	])("for the audience %j is cut: %s", async (audience, isCut) => {
+		const text = numberedLines(1_000);
+		const result = { content: [{ type: "text", text, annotations: { audience } }] };
+		expect(textIn(await cutOf(result)) !== text).toBe(isCut);
+	});
+
 	it("of a resource that is read is cut; its bytes are not", async () => {
 		const { answer } = inMemoryGateway();
 		const request = { id: 1, method: "resources/read", params: { uri: "file:///log.txt" } };
