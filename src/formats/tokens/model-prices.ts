@@ -14,7 +14,7 @@ export function pricesOfModel(model: string, at?: number): ModelPrices | undefin
 	const name = withoutProvider(/(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model);
 	const own = pricesInTable(name, at);
 	const found = own && !own.isOfRelative ? own : ofRelative(own, catalogued(model, name, at));
-	if (!found || !isFree.test(model)) return found;
+	if (!found || !isOtherwisePriced.test(model)) return found;
 	const { dollars: _, ...factors } = found;
 	return factors;
 }
@@ -56,8 +56,8 @@ export function ownPrices(prices: Prices): { readonly [Key in keyof Prices]?: No
 /** Names come from requests. */
 const longestName = 200;
 
-/** A free variant on OpenRouter: the dollars of its model do not apply. */
-const isFree = /:free$/i;
+/** A free variant on OpenRouter, or a fine-tuned model: the dollars of its model do not apply. */
+const isOtherwisePriced = /:free$|(?:^|\/)ft:/i;
 
 type Search = Awaited<ReturnType<typeof loadCatalogue>>;
 

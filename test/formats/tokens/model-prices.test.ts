@@ -147,6 +147,8 @@ describe("the prices of a model", () => {
 		["deepseek-v5", undefined],
 		["deepseek-v4.2-flash", undefined],
 		["chatgpt-4o-latest", undefined],
+		["ft:gpt-4o:acme::id", undefined],
+		["openai/ft:gpt-4o:acme::id", undefined],
 	])("have the dollars of the very model, or none: %s", async (model, dollars) => {
 		await openCatalogue();
 		expect(pricesOfModel(model)?.dollars).toEqual(dollars);

@@ -198,6 +198,7 @@ describe("the terms of an answer", () => {
 		["gpt-5.5", { tier: "priority" }, 12.5],
 		["gpt-5.4", { tier: "default" }, 2.5],
 		["gpt-5.4", { tier: "scale" }, undefined],
+		["gpt-5.4", { model: "gpt-5.4-2026-03-05" }, 2.5],
 		["gemini-4-carbon", { tier: "priority" }, 3.6],
 		["claude-fable-5.2", { model: "claude-opus-4-8" }, 5],
 		["claude-opus-5-5", { model: "a-name-of-a-router" }, 4],
