@@ -46,9 +46,10 @@ export interface KnownKeys {
 
 /**
  * Makes a key for each result, by place: its text with its call. Results whose calls have distinct ids are known in every
- * conversation of the same owner, so they are still known after a host has compacted it; others only in `conversation`, by their number
- * among equal ones. The results that an earlier history begins with keep their keys without being hashed, which is most
- * of the time that a request of 1 MB would take (`npm run bench -- proxy`).
+ * conversation of the same owner, so they are still known after a host has compacted it; others only in `conversation`, by
+ * their number among those that are equal in the id as well: else the next equal one would take the state of one that a host
+ * rewrites. The results that an earlier history begins with keep their keys without being hashed, which is most of the time that
+ * a request of 1 MB would take (`npm run bench -- proxy`).
  */
 export function resultKeys(transcript: Transcript, conversation: string, before?: KnownKeys): string[] {
 	const owner = conversation.split("-").slice(0, -1);
@@ -60,7 +61,7 @@ export function resultKeys(transcript: Transcript, conversation: string, before?
 	const plainKey = ({ result, call, caller }: PairedResult): string => {
 		const calling = caller === undefined ? undefined : transcript.messages[caller];
 		const input = calling && call ? callArguments(calling)[calling.calls.indexOf(call)] : undefined;
-		return hashOf([conversation, call?.name, input, textHash(result)]);
+		return hashOf([conversation, result.callId, call?.name, input, textHash(result)]);
 	};
 	const hasPlain = paired.slice(same).some(({ result }) => !isDistinct(result));
 	if (hasPlain) for (const one of paired.slice(0, same)) if (!isDistinct(one.result)) count(seen, plainKey(one));

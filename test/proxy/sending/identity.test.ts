@@ -88,6 +88,15 @@ describe("a result", () => {
 		const keys = resultKeys(transcriptOf([short, short, short]), "one");
 		expect(new Set(keys).size).toBe(3);
 	});
+
+	it("keeps its key when the host rewrites an earlier equal one, and has not that of an equal one of another branch", () => {
+		const [, command, output] = short;
+		const two: Turn = ["call_2", command, output];
+		const three: Turn = ["call_3", command, output];
+		const [first, key] = resultKeys(transcriptOf([short, two]), "one");
+		expect(resultKeys(transcriptOf([["call_1", command, "shorter"], two]), "one")[1]).toBe(key);
+		expect(resultKeys(transcriptOf([["call_1", "pwd", "/"], three]), "one")).not.toContain(first);
+	});
 });
 
 it("a message is named by its texts and its calls", () => {
