@@ -9,9 +9,9 @@ export const clearingNames = ["clearings", "cleared", "notes", "clearings_refuse
 export type ClearingCounts = Record<(typeof clearingNames)[number], number>;
 
 interface Cleared {
-	/** Of results as the host has them: it may rewrite one. */
+	/** As the host had them: one that it has rewritten since is cleared by its place, and only where it is. */
 	readonly keys: Set<string>;
-	/** Without those that a host has rewritten since: the provider clears them by their place. */
+	/** Those that were first cleared in this conversation. */
 	readonly chosen: Set<string>;
 	/** The provider has refused a request to clear: from then on nothing has to be cleared. */
 	isRefused: boolean;
@@ -20,8 +20,13 @@ interface Cleared {
 /** The rules on what the provider is asked to clear: it stays cleared, and the model has read it. */
 export function createClearingOracle(counts: ClearingCounts) {
 	const conversations = new Map<string, Cleared>();
-	/** In any conversation of the session: a host may rewrite such a result, or take it into a compacted conversation. */
-	const ids = new Set<string>();
+	/**
+	 * By id, the key under which a result was first cleared in any conversation of the session: a host may rewrite it, or take it
+	 * into a compacted conversation.
+	 */
+	const first = new Map<string, string>();
+	/** By branch, what its last request cleared, also by place. */
+	const lastOf = new WeakMap<object, { readonly history: readonly HostMessage[]; readonly ids: ReadonlySet<string> }>();
 	return {
 		clearedIn: (history: readonly HostMessage[]): ReadonlySet<string> => clearedOf(history).chosen,
 		refused(history: readonly HostMessage[], body: Json): void {
@@ -29,7 +34,7 @@ export function createClearingOracle(counts: ClearingCounts) {
 			counts.clearings_refused += 1;
 			clearedOf(history).isRefused = true;
 		},
-		check({ history, hostBody, text, counts: onlyCounts, isOwn }: TakenRequest): void {
+		check({ branch, history, hostBody, text, counts: onlyCounts, isOwn }: TakenRequest): void {
 			const sent = JSON.parse(text) as Json;
 			const own = listOf((hostBody.context_management as Json | undefined)?.edits);
 			const edits = listOf((sent.context_management as Json | undefined)?.edits);
@@ -40,18 +45,25 @@ export function createClearingOracle(counts: ClearingCounts) {
 			const cleared = clearedOf(history);
 			const shown = shownClearedIn(sent);
 			const lastAnswer = history.findLastIndex(({ role }) => role === "assistant");
+			const last = lastOf.get(branch);
+			const goesOn = last?.history.every((message, index) => history[index] === message) === true;
 			for (const { message, result } of resultsIn(history)) {
 				const key = keyOf(result);
-				if (shown.has(result.id)) {
-					cleared.keys.add(key);
-					if (ids.has(result.id)) continue;
-					if (message > lastAnswer) fail("a result was cleared that the model has never read");
-					if (onlyCounts) fail("a request that counts tokens clears other results");
-					counts.cleared += 1;
-					ids.add(result.id);
-					cleared.chosen.add(key);
-				} else if (cleared.keys.has(key) && !cleared.isRefused) fail("a result that was cleared is shown again");
+				const before = first.get(result.id);
+				if (!shown.has(result.id)) {
+					const stays = cleared.keys.has(key) || (goesOn && last.ids.has(result.id));
+					if (stays && !cleared.isRefused) fail("a result that was cleared is shown again");
+					continue;
+				}
+				if (before === undefined || before === key) cleared.keys.add(key);
+				if (before !== undefined) continue;
+				if (message > lastAnswer) fail("a result was cleared that the model has never read");
+				if (onlyCounts) fail("a request that counts tokens clears other results");
+				counts.cleared += 1;
+				first.set(result.id, key);
+				cleared.chosen.add(key);
 			}
+			if (!onlyCounts) lastOf.set(branch, { history, ids: shown });
 		},
 	};
 

@@ -147,8 +147,9 @@ export async function playRandomSession(
 			counts.requests_at_once += 1;
 			const both = await Promise.all([attempt(branch, false), attempt(other, false)]);
 			const again: Branch[] = [];
+			const leftOut = new Set<number>();
 			for (const one of both.toSorted((a, b) => a.order - b.order)) {
-				if ((await one.finish()) === "again") again.push(one.branch);
+				if ((await one.finish(leftOut)) === "again") again.push(one.branch);
 			}
 			for (const one of again) await send(one, false);
 		} else await send(branch, false);
@@ -290,7 +291,7 @@ export async function playRandomSession(
 		});
 		return { branch, order: order ?? 0, finish };
 
-		async function finish(): Promise<"again" | undefined> {
+		async function finish(leftOutMeanwhile = new Set<number>()): Promise<"again" | undefined> {
 			const isHostsFault = mirrored.kind === "refused";
 			counts.hosts_own_refusals += Number(isHostsFault);
 			if (outcomes.received.kind === "refused" && !isHostsFault) {
@@ -309,7 +310,7 @@ export async function playRandomSession(
 				const drops = outcomes.asksToDrop || (bringsBinding && behaviour === "drop_block");
 				const isChecked = isHandled && !drops;
 				if (!onlyCounts) real.answer(outcomes.received.accepted, written(answer), numbers);
-				oracle.check({
+				const out = oracle.check({
 					branch,
 					history,
 					hasShortIds: host.hasShortIds,
@@ -328,10 +329,12 @@ export async function playRandomSession(
 					isUnknown: outcomes.asksToDrop || (host.changesModel && !isChecked),
 					isHostsFault,
 					process,
+					leftOutMeanwhile,
 					answer: numbers,
 					model,
 					numberOf: real.numberOf,
 				});
+				if (outcomes.refusals > 0) for (const number of out) leftOutMeanwhile.add(number);
 				if (host.isHeldOut && outcomes.text !== hostText)
 					throw new Error("A conversation that is held out was edited.");
 			}

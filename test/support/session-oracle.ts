@@ -35,6 +35,11 @@ export interface TakenRequest {
 	/** Of the process that sent it. */
 	readonly process: object;
 	readonly model: string;
+	/**
+	 * Numbers of thinking that a request at the same time leaves out since it was refused: when this one was sent, that was not
+	 * known yet.
+	 */
+	readonly leftOutMeanwhile: ReadonlySet<number>;
 	/** Numbers of the thinking in the answer. */
 	readonly answer: readonly number[];
 	/** Tells the number of a block of thinking. */
@@ -119,7 +124,8 @@ export function createSessionOracle(counts: OracleCounts) {
 				return isWhole ? [] : [typeof content === "string" ? content : String((content as Json[])[0]?.text)];
 			});
 		},
-		check(taken: TakenRequest): void {
+		/** Returns the numbers of the thinking that is left out. */
+		check(taken: TakenRequest): ReadonlySet<number> {
 			const { history, text, hostText, counts: onlyCounts } = taken;
 			counts.requests += 1;
 			if (text !== hostText) counts.edited += 1;
@@ -137,7 +143,7 @@ export function createSessionOracle(counts: OracleCounts) {
 			const conversation = conversationOf(history);
 			const { messages } = sent;
 			checkPrefix(taken, messages, forms);
-			if (onlyCounts) return;
+			if (onlyCounts) return out;
 			for (const number of out) conversation.leftOut.add(number);
 			if (!taken.isOwn) {
 				const known = lastForms.get(taken.process) ?? new Map<string, Form>();
@@ -163,6 +169,7 @@ export function createSessionOracle(counts: OracleCounts) {
 			// What waits is written with the next note; a request to a model that does not check leaves none.
 			else if (unwritten.get(process) === model) unwritten.delete(process);
 			lastOf.set(taken.branch, { model: taken.model, history, messages, forms });
+			return out;
 		},
 	};
 
@@ -316,7 +323,8 @@ export function createSessionOracle(counts: OracleCounts) {
 			const isUnwritten = origin.process !== taken.process && conversation.unwritten.has(origin.process);
 			const isUnknown = taken.hasForgotten || isUnwritten;
 			if (out.has(number) && !isExpected && !isUnknown) fail("valid thinking is left out");
-			if (!out.has(number) && isExpected) fail("invalid thinking is sent");
+			const isLater = !isChanged && taken.leftOutMeanwhile.has(number);
+			if (!out.has(number) && isExpected && !isLater) fail("invalid thinking is sent");
 			counts.blocks_left_out += Number(isExpected);
 			counts.blocks_kept_after_a_change += Number(
 				!isExpected && before.some((key) => forms.get(key)?.kind === "masked"),
