@@ -111,7 +111,6 @@ describe("palimpsest proxy", () => {
 			const redis = await startRedis();
 			const connection = await connectRedis({ url: redis.url });
 			await connection.send([["CONFIG", "SET", "requirepass", "pa55word"]]);
-			await connection.close();
 			const hints: string[] = [];
 			for (const [folder, first] of [
 				[await scratchFolder(), 1],

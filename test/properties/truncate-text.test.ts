@@ -5,6 +5,7 @@ import { loadCounter } from "../../src/formats/tokens/counter.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import type { Archive } from "../../src/storage/archive/archive.ts";
 import { openArchive } from "../../src/storage/archive/open.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { isJson } from "../support/is-json.ts";
 import { policyOf } from "../support/policy-of.ts";
 
@@ -41,7 +42,7 @@ const texts = fc.oneof(
 	{ weight: 3, arbitrary: json },
 	html,
 	table,
-	fc.string({ unit: "binary", minLength: 200, maxLength: 900 }),
+	fc.string({ unit: anyCharacter, minLength: 200, maxLength: 900 }),
 );
 const limits = fc.oneof(
 	fc.integer({ min: 0, max: 2_000 }).map((maxChars) => ({ maxChars })),

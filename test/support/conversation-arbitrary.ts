@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { anyCharacter } from "./any-character.ts";
 import { outputOf } from "./sample-text.ts";
 import {
 	type Entry,
@@ -32,7 +33,7 @@ const bigOutput = fc
 	.tuple(fc.constantFrom("alpha", "beta", "gamma"), fc.integer({ min: 6, max: 60 }))
 	.map(([name, lines]) => outputOf(name, lines));
 const oddText = fc
-	.tuple(fc.string({ unit: "binary", minLength: 1, maxLength: 30 }), fc.integer({ min: 5, max: 40 }))
+	.tuple(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 30 }), fc.integer({ min: 5, max: 40 }))
 	.map(([text, times]) => `${text} `.repeat(times));
 const hugeLine = fc.integer({ min: 2_000, max: 15_000 }).map((length) => "row,".repeat(length / 4));
 const emoji = fc.integer({ min: 100, max: 900 }).map((length) => "🦊🧵 ".repeat(length / 4));

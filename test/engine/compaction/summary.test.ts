@@ -2,6 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
 import { checkSummary, frameSummary, summaryOfMessage } from "../../../src/engine/compaction/summary.ts";
 import { localeNames } from "../../../src/engine/policy/names.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 import { messageOf, resultOf } from "../../support/transcripts.ts";
 
 /** Reads a text as a whole message of the user. */
@@ -169,7 +170,7 @@ describe("checkSummary", () => {
 			"</think>",
 			" ",
 		),
-		fc.string({ unit: "binary", maxLength: 8 }),
+		fc.string({ unit: anyCharacter, maxLength: 8 }),
 	);
 
 	test.prop([fc.array(fragment, { maxLength: 20 })], { numRuns: 1_000 })(

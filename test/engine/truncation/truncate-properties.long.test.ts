@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
+import { anyCharacter } from "../../support/any-character.ts";
 import { leastOfCases, numberOfCases } from "../../support/case-divisor.ts";
 import { isJson } from "../../support/is-json.ts";
 import { noticesOf } from "../../support/notices-of.ts";
@@ -52,7 +53,7 @@ const plainTexts = fc
 	)
 	.map(([lines, end]) => lines.join(end));
 const oddTexts = fc.oneof(
-	fc.string({ unit: "binary", maxLength: 900 }),
+	fc.string({ unit: anyCharacter, maxLength: 900 }),
 	fc.string({ unit: "grapheme", maxLength: 900 }),
 	fc
 		.array(fc.constantFrom("\ud83d", "\udd8a", "\0", "a\n", "🦊"), { minLength: 100, maxLength: 500, size: "max" })

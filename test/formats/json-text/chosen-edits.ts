@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import type { PortableEdit } from "../../../src/formats/json-text/edit.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 import type { Placed, SpelledDocument } from "./spelled-json.ts";
 
 /** An edit with the value that it changes. */
@@ -16,7 +17,7 @@ export const choices = fc.array(
 		at: fc.nat(),
 		action: fc.constantFrom("replace", "replace", "single", "run", "first", "last", "all"),
 		size: fc.integer({ min: 1, max: 4 }),
-		replacement: fc.oneof(fc.string({ unit: "binary" }), fc.constant("\ud800"), fc.jsonValue({ maxDepth: 2 })),
+		replacement: fc.oneof(fc.string({ unit: anyCharacter }), fc.constant("\ud800"), fc.jsonValue({ maxDepth: 2 })),
 	}),
 	{ minLength: 1, maxLength: 6 },
 );

@@ -4,6 +4,7 @@ import { applyPlan } from "../../../src/engine/conversation/apply.ts";
 import { valueAt } from "../../../src/engine/conversation/paths.ts";
 import type { Message, Transcript } from "../../../src/engine/conversation/transcript.ts";
 import { readConversation } from "../../../src/formats/detect.ts";
+import { anyCharacter } from "../../support/any-character.ts";
 import { isWhole } from "../../support/breadth.ts";
 import { deepFreeze } from "../../support/deep-freeze.ts";
 import { outputOf } from "../../support/sample-text.ts";
@@ -25,7 +26,7 @@ const hostile: readonly string[] = [
 	"\u{1f600} e\u0301 \u202e",
 	"x".repeat(100_000),
 ];
-const anyText = fc.string({ unit: "binary", maxLength: 40 });
+const anyText = fc.string({ unit: anyCharacter, maxLength: 40 });
 
 /** What stands in a conversation to be replaced, with how its message is found. */
 const kinds: readonly (readonly [string, (message: Message) => boolean])[] = [

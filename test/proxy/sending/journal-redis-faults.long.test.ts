@@ -106,7 +106,6 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 		// The next request reads all, and writes its own again.
 		for (const memory of [other, third, await open()])
 			expect((await textsOf(memory)).map(([key]) => key).sort()).toEqual(["a", "b", "c", "d"]);
-		await client.close();
 	});
 
 	it("are written also by a user of Redis who may not publish", async () => {
@@ -117,7 +116,6 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 		await other.fetch(conversation);
 		expect(await one.note(conversation, masking("a", "[a]"))).toBe("noted");
 		expect(await textsOf(other)).toEqual([["a", "[a]"]]);
-		await client.close();
 	});
 
 	it("is not slow where this thread is busy with other requests", async () => {
@@ -167,7 +165,6 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 		await client.send([["CONFIG", "SET", "maxmemory", "0"]]);
 		await one.note(conversation, { number: 3 });
 		expect(await textsOf(other)).toHaveLength(2);
-		await client.close();
 	});
 
 	it("that an earlier version has kept in files of this machine are taken over", async () => {

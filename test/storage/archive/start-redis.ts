@@ -46,17 +46,32 @@ export async function startRedis(extra: readonly string[] = []): Promise<OwnRedi
 	return own;
 }
 
-/** Sends commands as they are, for what an archive has no function for. */
+const clients = new Map<string, ReturnType<typeof connect>>();
+
+/**
+ * Sends commands as they are, for what an archive has no function for. Over one connection for each Redis: the package makes all
+ * its commands anew where a client differs from the last one, ours and that of an archive in turn.
+ */
 export async function connectRedis({ url }: { readonly url: string }) {
-	const client = createClient({ url, RESP: 2 });
-	// A test may kill its Redis, and the end of a file does.
-	client.on("error", () => {});
-	await client.connect();
+	const connecting = clients.get(url) ?? connect(url);
+	clients.set(url, connecting);
+	const client = await connecting;
 	return {
 		send: (commands: readonly (readonly string[])[]) =>
 			Promise.all(commands.map((command) => client.sendCommand([...command]))),
-		close: () => client.close(),
 	};
+}
+
+async function connect(url: string) {
+	const client = createClient({ url, RESP: 2 });
+	// A test may kill its Redis, and the end of a file does.
+	client.on("error", () => clients.delete(url));
+	atEnd("file", () => {
+		clients.delete(url);
+		client.destroy();
+	});
+	await client.connect();
+	return client;
 }
 
 async function untilReady(url: string, child: ChildProcess): Promise<void> {

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const awkward = [
 	"",
@@ -20,7 +21,7 @@ export const anyText: fc.Arbitrary<string> = fc
 	.array(
 		fc.oneof(
 			fc.constantFrom(...awkward),
-			fc.string({ unit: "binary", maxLength: 20 }),
+			fc.string({ unit: anyCharacter, maxLength: 20 }),
 			fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 }).map((units) => String.fromCharCode(...units)),
 		),
 		{ maxLength: 8 },

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openRedisFigures } from "../../../src/storage/figures/redis.ts";
 import { openFigures } from "../../../src/storage/figures/store.ts";
 import { runHere } from "../../support/run-here.ts";
@@ -52,7 +52,6 @@ describe.skipIf(!hasRedis)("figures in Redis", () => {
 		const redis = await startRedis();
 		const figures = await openRedisFigures({ url: redis.url, namespace: "team" });
 		const other = await connectRedis({ url: redis.url });
-		onTestFinished(() => other.close());
 		await other.send([["CONFIG", "SET", "maxmemory", "1"]]);
 		openFigures({ keep: "all", write: figures.write }).add(request);
 		await figures.flush();
