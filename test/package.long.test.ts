@@ -1,12 +1,15 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
 import { beforeAll, describe, expect, it } from "vitest";
+import { findTasks } from "../src/commands/trial-tasks.ts";
 import { agentConversation } from "./support/agent-conversation.ts";
 import { packageFolder } from "./support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "./support/scratch-folder.ts";
@@ -21,6 +24,7 @@ interface Packed {
 let folder: string;
 let installed: string;
 let packed: Packed;
+const tarball = () => join(folder, packed.filename);
 const asUser = () => ({ cwd: installed, env: cleanEnvironment(installed) });
 
 // The build is there already; running it again would pull it from under other tests.
@@ -33,7 +37,7 @@ beforeAll(async () => {
 	installed = join(folder, "empty");
 	await mkdir(installed);
 	await writeFile(join(installed, "package.json"), '{ "private": true }');
-	const install = ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, packed.filename)];
+	const install = ["install", "--no-audit", "--no-fund", "--prefer-offline", tarball()];
 	await run("npm", install, { cwd: installed });
 	await writeFile(join(installed, "chat.json"), JSON.stringify(agentConversation(10)));
 });
@@ -71,7 +75,44 @@ describe("the packed tarball", () => {
 		expect(isPrivate).toBeUndefined();
 		expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([]);
 	});
+
+	it("passes publint", async () => {
+		const bytes = await readFile(tarball());
+		const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+		const { messages, pkg } = await publint({ pack: { tarball: whole }, level: "suggestion", strict: true });
+		expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+	});
+
+	it("has types that resolve for every way to import an ES module", async () => {
+		const attw = join(packageFolder, "node_modules/@arethetypeswrong/cli/dist/index.js");
+		const { stdout } = await run(process.execPath, [attw, tarball(), "--profile", "esm-only", "--format", "json"]);
+		const { problems, analysis } = JSON.parse(stdout);
+		expect(Object.keys(analysis.entrypoints)).toContain(".");
+		const found = Object.values(problems ?? {}) as { kind: string; resolutionKind: string }[][];
+		// What needs CommonJS, or a resolution that knows no exports, is what the profile leaves out.
+		expect(found.flat().filter(({ resolutionKind }) => /^(?:node16-esm|bundler)$/.test(resolutionKind))).toEqual([]);
+	});
+
+	it("has types that compile without optional peers", async () => {
+		const seen = new Set<string>();
+		const named = await packagesOf(join(packageFolder, "dist/index.d.ts"), seen);
+		const { dependencies } = JSON.parse(await readFile(join(packageFolder, "package.json"), "utf8"));
+		expect(seen.size).toBeGreaterThan(20);
+		expect(named).toContain("zod");
+		expect(named.filter((name) => !Object.hasOwn(dependencies, name))).toEqual([]);
+	});
 });
+
+/** The packages that a declaration file names, and those that it imports; `seen` grows. */
+async function packagesOf(file: string, seen: Set<string>): Promise<string[]> {
+	if (seen.has(file)) return [];
+	seen.add(file);
+	const text = await readFile(file, "utf8");
+	const targets = Array.from(text.matchAll(/(?:from|import\()\s*"([^"]+)"/g), ([, target = ""]) => target);
+	const own = targets.filter((target) => target.startsWith("."));
+	const inner = own.map((target) => packagesOf(resolve(dirname(file), target.replace(/\.[jt]s$/, ".d.ts")), seen));
+	return [...targets.filter((target) => !target.startsWith(".")), ...(await Promise.all(inner)).flat()];
+}
 
 describe("installed into an empty folder", () => {
 	it("runs as npx palimpsest", async () => {
@@ -134,6 +175,11 @@ describe("installed into an empty folder", () => {
 		const options = ["--set", "compaction.strategy=own-strategy#own", "chat.json"];
 		const { stdout } = await run(join(installed, "node_modules/.bin/palimpsest"), ["compact", ...options], asUser());
 		expect(JSON.parse(stdout)).toEqual(agentConversation(10).slice(0, 2));
+	});
+
+	it.skipIf(process.platform === "win32")("has the tasks of a trial, with checks that can be executed", async () => {
+		const { tasks, notRun } = await findTasks(join(installed, "node_modules/palimpsest-mcp/examples/trial"));
+		expect([tasks.length, notRun]).toEqual([3, []]);
 	});
 
 	it("does not export its internal files", async () => {

@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { findTasks, makeTree, problemAtStart, runCheck } from "../../src/commands/trial-tasks.ts";
 import { packageFolder } from "../support/built-cli.ts";
@@ -29,17 +27,6 @@ describe.skipIf(process.platform === "win32")("the tasks that come with the pack
 			await solutions[task.name]?.(copy);
 			expect(await runCheck(task, { cwd: copy, ...limits })).toEqual({ kind: "solved" });
 		}
-	});
-
-	it("are in the package with checks that can be executed", async () => {
-		const folder = await scratchFolder();
-		const run = promisify(execFile);
-		const options = ["--ignore-scripts", "--json", "--pack-destination", folder];
-		const { stdout } = await run("npm", ["pack", ...options], { cwd: packageFolder });
-		const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-		await run("tar", ["-xzf", join(folder, filename), "-C", folder, "package/examples"]);
-		const { tasks, notRun } = await findTasks(join(folder, "package/examples/trial"));
-		expect([tasks.length, notRun]).toEqual([3, []]);
 	});
 });
 
