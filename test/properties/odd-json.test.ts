@@ -196,7 +196,7 @@ describe.each(rows)("values impossible in JSON, in $format.title", (row) => {
 			}
 		});
 		await fc.assert(property, {
-			numRuns: isWhole ? 8 : 3,
+			numRuns: isWhole ? 8 : 2,
 			seed: 5,
 			endOnFailure: true,
 		});
@@ -224,7 +224,7 @@ describe.each(rows)("unusual JSON as $format.title", (row) => {
 			}
 		});
 		await fc.assert(property, {
-			numRuns: isWhole ? 8 : 3,
+			numRuns: isWhole ? 8 : 2,
 			seed: 5,
 			endOnFailure: true,
 		});

@@ -6,11 +6,11 @@ import { playRandomSessions } from "../support/random-sessions.ts";
 import { countedNames } from "../support/session-oracle.ts";
 
 /** `SESSIONS=10000` plays as many; they take some ten minutes of an idle processor for each 5 000. */
-const wanted = Number(process.env.SESSIONS ?? (isWhole ? 200 : 60));
+const wanted = Number(process.env.SESSIONS ?? (isWhole ? 200 : 40));
 const inOnePart = 100;
 const counts = noCounts();
 const ofClearing = noCounts();
-const cleared = process.env.SESSIONS === undefined ? (isWhole ? 300 : 36) : wanted;
+const cleared = process.env.SESSIONS === undefined ? (isWhole ? 300 : 24) : wanted;
 
 describe("sessions in which the provider clears, with the same faults", () => {
 	const first = 500_000;
