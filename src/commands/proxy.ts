@@ -86,48 +86,51 @@ export async function proxy(options: ProxyCommandOptions): Promise<void> {
 	const keep = keptFigures(policy, options);
 	const location = archiveLocation({ ...options, environment: process.env });
 	const callers = await callersOf(options, { host, location, policy, keep, log });
-	await saveAddressOf(options);
-	await withArchive(options, policy, async (archive) => {
-		const running = await startProxy({
-			keys,
-			figures: openFigures({ keep }),
-			host,
-			port,
-			callers,
-			tls,
-			upstreams,
-			policy,
-			archive,
-			memoryFolder: memoryFolderFor(location),
-			journal: await journalFor(location, policy),
-			recallCommand: callers ? undefined : recallCommandOf(options),
-			holdout,
-			metrics: options.metrics,
-			keepWarm: options.keepWarm ? "while_connected" : undefined,
-			diagnoses: options.diagnose,
-			largeTexts: openLargeTexts(),
-			log,
+	try {
+		await saveAddressOf(options);
+		await withArchive(options, policy, async (archive) => {
+			const running = await startProxy({
+				keys,
+				figures: openFigures({ keep }),
+				host,
+				port,
+				callers,
+				tls,
+				upstreams,
+				policy,
+				archive,
+				memoryFolder: memoryFolderFor(location),
+				journal: await journalFor(location, policy),
+				recallCommand: callers ? undefined : recallCommandOf(options),
+				holdout,
+				metrics: options.metrics,
+				keepWarm: options.keepWarm ? "while_connected" : undefined,
+				diagnoses: options.diagnose,
+				largeTexts: openLargeTexts(),
+				log,
+			});
+			await warnIfUnusable(archive, { options, log });
+			const url = `${tls ? "https" : "http"}://${hostInUrl(host)}:${running.port}`;
+			// Before the announcement, whose readers may end the proxy.
+			const ended = untilSignal();
+			const data = { event: "listening", url, archive: archive?.location ?? "none" };
+			// Its clients on this machine talk to it by plain HTTP on loopback.
+			const unlist = isLoopback(host) && !tls ? await listed({ address: url, keys }, log) : async () => {};
+			// A log is kept, and others may read it.
+			const page = process.stderr.isTTY && kind === "text" ? pageAddress(url, keys) : "the address of `proxy status`";
+			announce({ level: "notice", message: `proxy at ${url}, live page at ${page}`, data });
+			const signal = await ended;
+			announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
+			await unlist();
+			await running.close({ answersMs: shutdownSeconds * 1_000 });
+			const totals = running.totals();
+			const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
+			const message = closingText(totals, { address: url, isKept: policy.figures !== "none" });
+			announce({ level: "notice", message, data: { event: "closed", url, requests, tokens_sent, tokens_left_out } });
 		});
-		await warnIfUnusable(archive, { options, log });
-		const url = `${tls ? "https" : "http"}://${hostInUrl(host)}:${running.port}`;
-		// Before the announcement, whose readers may end the proxy.
-		const ended = untilSignal();
-		const data = { event: "listening", url, archive: archive?.location ?? "none" };
-		// Its clients on this machine talk to it by plain HTTP on loopback.
-		const unlist = isLoopback(host) && !tls ? await listed({ address: url, keys }, log) : async () => {};
-		// A log is kept, and others may read it.
-		const page = process.stderr.isTTY && kind === "text" ? pageAddress(url, keys) : "the address of `proxy status`";
-		announce({ level: "notice", message: `proxy at ${url}, live page at ${page}`, data });
-		const signal = await ended;
-		announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
-		await unlist();
-		await running.close({ answersMs: shutdownSeconds * 1_000 });
+	} finally {
 		await callers?.end();
-		const totals = running.totals();
-		const { asked: requests, tokensSent: tokens_sent, tokensLeftOut: tokens_left_out } = totals;
-		const message = closingText(totals, { address: url, isKept: policy.figures !== "none" });
-		announce({ level: "notice", message, data: { event: "closed", url, requests, tokens_sent, tokens_left_out } });
-	});
+	}
 }
 
 /** Throws `invalid_argument`. */

@@ -203,7 +203,17 @@ export async function startProxy(options: ProxyOptions): Promise<{
 		socket.end("HTTP/1.1 426 Upgrade Required\r\nUpgrade: HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 	});
 	const resting = setInterval(editing.histories.rest, restEveryMs).unref();
-	const port = await listen(server, { host: options.host ?? "127.0.0.1", port: options.port });
+	const closeOpened = async (): Promise<void> => {
+		clearInterval(resting);
+		await tenants?.close();
+		await largeTexts?.close();
+		await editing.memory.close();
+	};
+	const port = await listen(server, { host: options.host ?? "127.0.0.1", port: options.port }).catch(async (error) => {
+		// A connection to Redis would keep the process alive.
+		await closeOpened();
+		throw error;
+	});
 	const settled = async (): Promise<void> => {
 		while (underWay.size > 0) await Promise.allSettled(underWay);
 	};
@@ -220,14 +230,11 @@ export async function startProxy(options: ProxyOptions): Promise<{
 			server.closeIdleConnections();
 			for (const socket of sockets) if (!running.pages.holds(socket)) socket.destroy();
 			own.keepWarm?.close();
-			clearInterval(resting);
 			for (const upstream of upstreams.values()) upstream.close();
 			// The originals of the last results are being written, and the last bill is entered.
 			await inTime(settled(), longestEndMs);
 			await inTime(running.pages.end(), longestEndMs);
-			await tenants?.close();
-			await largeTexts?.close();
-			await editing.memory.close();
+			await closeOpened();
 			server.closeAllConnections();
 			await closed;
 		},

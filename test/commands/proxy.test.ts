@@ -23,7 +23,7 @@ async function startCommand(folder: string, ...options: readonly string[]) {
 	child.stderr.on("data", (piece: Buffer) => {
 		stderr += piece;
 	});
-	await until(() => /http:\/\/127\.0\.0\.\d:\d+/.test(stderr) || child.exitCode !== null, 20_000);
+	await until(() => /http:\/\/127\.0\.0\.\d:\d+|in use/.test(stderr) || child.exitCode !== null, 20_000);
 	const [url = "", port = ""] = /http:\/\/127\.0\.0\.\d:(\d+)/.exec(stderr) ?? [];
 	return { child, port, url, stderr: () => stderr };
 }
@@ -103,6 +103,18 @@ describe("palimpsest proxy", () => {
 		expect(words.text).not.toContain("without new decisions");
 		proxy.child.kill("SIGTERM");
 		expect(await once(proxy.child, "exit")).toEqual([0, null]);
+	});
+
+	it.skipIf(!hasRedis)("ends with an error where its port is in use, though it has reached Redis", async () => {
+		const redis = await startRedis();
+		const folder = await scratchFolder();
+		const port = new URL(redis.url).port;
+		await writeFile(`${folder}/tokens`, `alice:${"a".repeat(40)}\n`, { mode: 0o600 });
+		for (const more of [[], ["--auth-tokens", "tokens"]]) {
+			const { child, stderr } = await startCommand(folder, "--port", port, "--archive", redis.url, ...more);
+			if (child.exitCode === null) await once(child, "exit");
+			expect([child.exitCode, stderr()]).toEqual([1, expect.stringContaining(`Port ${port} of 127.0.0.1 is in use.`)]);
+		}
 	});
 
 	it.skipIf(!hasRedis)(

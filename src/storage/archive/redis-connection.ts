@@ -82,7 +82,14 @@ export async function connectRedis(address: RedisAddress) {
 		async close() {
 			const open = [client, subscriber];
 			client = subscriber = undefined;
-			for (const one of open) if (one?.isOpen) one.destroy();
+			for (const one of open) {
+				const destroy = () => {
+					if (one?.isOpen) one.destroy();
+				};
+				// The client would leave a socket open that is still connecting.
+				if (one?.isReady) destroy();
+				else one?.once("ready", destroy).once("error", destroy);
+			}
 		},
 	};
 }
