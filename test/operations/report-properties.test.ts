@@ -80,29 +80,28 @@ afterAll(() => {
 	expect(met.mixed).toBeGreaterThan(leastOfCases(30));
 });
 
-test.prop([fc.array(fc.nat(300), { minLength: 1, maxLength: 12 }), fc.double({ min: 0.6, max: 2.5, noNaN: true })])(
-	"scaled parts add up to the scaled total, and are off by at most one each",
-	async (sizes, given) => {
-		const turns = sizes.flatMap((words, index) => [
-			{ role: "assistant", tool_calls: [{ id: `${index}`, function: { name: `t${index}`, arguments: "{}" } }] },
-			{ role: "tool", tool_call_id: `${index}`, content: "word ".repeat(words) },
-		]);
-		const request = [{ role: "user", content: "Go." }, ...turns];
-		const conversation = [...request, { role: "assistant", content: "Done." }];
-		const [sent, exact] = await Promise.all(
-			[request, conversation].map((one) => reportContext({ conversation: one, layers: [] })),
-		);
-		if (!sent || !exact) throw new Error("Expected two reports.");
-		const fixed = 4 * sent.messages;
-		const input_tokens = Math.round(fixed + given * (sent.tokens - fixed));
-		const factor = Math.round(((input_tokens - fixed) / (sent.tokens - fixed)) * 1_000) / 1_000;
-		const report = await reportContext({ conversation, layers: [], usage: { input_tokens } });
-		expect(report.method).toBe("calibrated");
-		expect(sum(report.by_role.map(({ tokens }) => tokens))).toBe(report.tokens);
-		const unscaled = new Map(exact.by_tool.map(({ tool, tokens }) => [tool, tokens]));
-		expect(report.by_tool).toHaveLength(sizes.length);
-		for (const { tool, tokens } of report.by_tool) {
-			expect(Math.abs(tokens - (unscaled.get(tool) ?? Number.NaN) * factor)).toBeLessThanOrEqual(1);
-		}
-	},
-);
+test.prop([fc.array(fc.nat(300), { minLength: 1, maxLength: 12 }), fc.double({ min: 0.6, max: 2.5, noNaN: true })], {
+	numRuns: numberOfCases(100),
+})("scaled parts add up to the scaled total, and are off by at most one each", async (sizes, given) => {
+	const turns = sizes.flatMap((words, index) => [
+		{ role: "assistant", tool_calls: [{ id: `${index}`, function: { name: `t${index}`, arguments: "{}" } }] },
+		{ role: "tool", tool_call_id: `${index}`, content: "word ".repeat(words) },
+	]);
+	const request = [{ role: "user", content: "Go." }, ...turns];
+	const conversation = [...request, { role: "assistant", content: "Done." }];
+	const [sent, exact] = await Promise.all(
+		[request, conversation].map((one) => reportContext({ conversation: one, layers: [] })),
+	);
+	if (!sent || !exact) throw new Error("Expected two reports.");
+	const fixed = 4 * sent.messages;
+	const input_tokens = Math.round(fixed + given * (sent.tokens - fixed));
+	const factor = Math.round(((input_tokens - fixed) / (sent.tokens - fixed)) * 1_000) / 1_000;
+	const report = await reportContext({ conversation, layers: [], usage: { input_tokens } });
+	expect(report.method).toBe("calibrated");
+	expect(sum(report.by_role.map(({ tokens }) => tokens))).toBe(report.tokens);
+	const unscaled = new Map(exact.by_tool.map(({ tool, tokens }) => [tool, tokens]));
+	expect(report.by_tool).toHaveLength(sizes.length);
+	for (const { tool, tokens } of report.by_tool) {
+		expect(Math.abs(tokens - (unscaled.get(tool) ?? Number.NaN) * factor)).toBeLessThanOrEqual(1);
+	}
+});

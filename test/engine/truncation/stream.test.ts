@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readPassing } from "../../../src/engine/truncation/stream.ts";
+import { numberOfCases } from "../../support/case-divisor.ts";
 import { shorten, shortenPieces } from "./shorten.ts";
 
 const inChars = (text: string, max: number, pieceChars = 4_096) =>
@@ -44,7 +45,7 @@ describe("a streamed text", () => {
 					if (short !== "…") expect(shown).toBe(ranges.replaceAll("\n", ""));
 				},
 			),
-			{ numRuns: 400 },
+			{ numRuns: numberOfCases(400) },
 		);
 	});
 
