@@ -1,5 +1,5 @@
 import { PalimpsestError } from "../errors.ts";
-import { formatCount } from "../pages/replay-data.ts";
+import { counted, formatCount } from "../pages/replay-data.ts";
 import { pageAddress } from "../proxy/keys.ts";
 import { billText, frozenText, keptWarmText, undecidedText, unknownUsageText } from "../proxy/ledger-text.ts";
 import { listRunning, type RunningProxy, statusTextOf } from "../proxy/running.ts";
@@ -41,10 +41,10 @@ function linesOf(status: ProxyStatus): string[] {
 		count > 0 ? [`${formatCount(count)} ${kind.replaceAll("_", " ")}`] : [],
 	);
 	const line = (name: string, one: typeof edited) =>
-		`${name}: ${formatCount(one.requests)} requests, tokens sent ${formatCount(one.tokens_sent)}, left out ${formatCount(one.tokens_left_out)}, billed ${billText(one)}`;
+		`${name}: ${counted(one.requests, "request")}, tokens sent ${formatCount(one.tokens_sent)}, left out ${formatCount(one.tokens_left_out)}, billed ${billText(one)}`;
 	return [
 		[
-			`${formatCount(requests.requests)} requests`,
+			counted(requests.requests, "request"),
 			`${formatCount(requests.edited)} with masked or cut results`,
 			...(requests.sent_again > 0
 				? [`${formatCount(requests.sent_again)} refused and sent again in another form`]
@@ -58,10 +58,14 @@ function linesOf(status: ProxyStatus): string[] {
 		...unknownUsageText({ requests: status.unknown_usage, fields: status.unknown_usage_fields }),
 		line("all", edited),
 		...(heldOut.requests > 0 ? [line("held out", heldOut)] : []),
-		...conversations.map((one) =>
-			line(`${one.id.slice(0, 8)} (${shownName(one.model ?? one.api)}, ${one.state.replaceAll("_", " ")})`, one),
-		),
+		...conversations.map((one) => line(nameOf(one), one)),
 	];
+}
+
+/** Of a conversation, or of a person if the proxy has several callers. */
+function nameOf({ id, api, model, state }: ProxyStatus["conversations"][number]): string {
+	if (api === "all") return shownName(id);
+	return `${id.slice(0, 8)} (${shownName(model ?? api)}, ${state.replaceAll("_", " ")})`;
 }
 
 /** The proxy of this user at a port. Any other server there is not believed. Throws `invalid_argument`. */

@@ -164,6 +164,19 @@ describe("palimpsest proxy", () => {
 		expect(words.text).toContain("1 request without new decisions (held out: 1)");
 	});
 
+	it("has the whole name of each caller in its status", async () => {
+		const folder = await scratchFolder();
+		const upstream = await startUpstream();
+		const token = "a".repeat(40);
+		await writeFile(`${folder}/tokens`, `alice.liddell@example.org:${token}\n`, { mode: 0o600 });
+		const proxy = await startCommand(folder, "--upstream", `anthropic=${upstream.url}`, "--auth-tokens", "tokens");
+		await send(proxy.url, { ...edited, headers: { ...edited.headers, "x-palimpsest-token": token } });
+		await until(() => upstream.received.length === 1);
+		const { text } = await runHere(["proxy", "status", "--port", proxy.port], { folder });
+		expect(text).toMatch(/^1 request, /);
+		expect(text).toMatch(/\nalice\.liddell@example\.org: 1 request, tokens sent /);
+	});
+
 	it("killed between two requests, sends the same bytes when it is back, as does another one on its archive", async () => {
 		const folder = await scratchFolder();
 		const upstream = await startUpstream();
