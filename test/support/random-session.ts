@@ -67,10 +67,13 @@ export interface Fleet {
 
 const minute = 60_000;
 
-/** Every request is known again by a mark, and every state by its file. */
+/**
+ * Every request is known again by a mark, and every state by its file. States that could not be written stay: a process that lets
+ * them go has forgotten the conversation.
+ */
 const nothingHeld: HeldLimits = {
 	histories: { mostChars: 0, mostMarkBytes: 10_000_000, heldForMs: -1 },
-	memory: { mostConversations: 1, mostChars: 0 },
+	memory: { mostConversations: 1, mostChars: 1_000_000 },
 	waitingChars: 0,
 };
 
