@@ -4,13 +4,14 @@ import { lostFilesReporter } from "./test/support/lost-files-reporter.ts";
 
 /**
  * Tests that change the process they run in, put something in the place of a module, or depend on a fresh one. All others
- * share the modules they import with the files that ran before them in the same process: half the time of a short file.
+ * share the modules they import with the files that ran before them in the same process: half the time of a short file. One
+ * collects garbage, which takes long among the values of others.
  */
 const alone = [
 	...tests("hosts/plugins"),
 	...files("formats/tokens", ["counter.test", "counter-load-on-first-use.test", "model*.test"]),
 	...files("operations", ["config/compaction-summariser.test", "http/outgoing.test", "summariser/endpoint-*.test"]),
-	...files("mcp", ["tools-guard-context-report.test", "stdio-lines.test", "answer-result.test"]),
+	...files("mcp", ["body.test", "tools-guard-context-report.test", "stdio-lines.test", "answer-result.test"]),
 	...files("hosts", ["shorten-result-policy.test", "mod/register.test"]),
 	...files("storage", ["archive/open-archive.test", "archive/files-power-loss.test", "files/access-*.test"]),
 ];
