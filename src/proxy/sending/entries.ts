@@ -35,7 +35,6 @@ export function createEntries({ mostConversations, mostChars } = usualLimits) {
 			latest = conversation;
 			return entry;
 		},
-		has: (conversation: string) => entries.has(conversation),
 		names: () => [...entries.keys()],
 		grow(entry: Entry, more: number): void {
 			entry.chars += more;

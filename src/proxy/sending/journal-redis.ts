@@ -94,10 +94,10 @@ export async function openRedisJournal(what: {
 	) => {
 		const { lastCall } = read;
 		const known = held.of(conversation);
-		const isKnown = after > 0 && known.length === after;
+		const isKnown = after > 0 && known.length >= after;
 		const lines = read.lines.slice(after > 0 ? 1 : 0);
-		const isLost = after > 0 && (read.lines.length === 0 || (isKnown && read.lines[0] !== known.at(-1)));
-		if (isLost) return { ...(await writeAgain(conversation, known, wait)), lastCall, isWhole: true };
+		const isLost = after > 0 && (read.lines.length === 0 || (isKnown && read.lines[0] !== known[after - 1]));
+		if (isLost) return { ...(await writeAgain(conversation, held.allOf(conversation), wait)), lastCall, isWhole: true };
 		if (after === 0 || isKnown) held.add(conversation, after, lines);
 		return { ...placed(lines, after), lastCall };
 	};
@@ -148,21 +148,29 @@ export async function openRedisJournal(what: {
 		return `${prefix}enforced:${nameBy(key)}`;
 	};
 
+	const readNow = async (conversation: string, after: number, wait: Wait): Promise<Tail> => {
+		const commands: Command[] = [
+			["LRANGE", keyOf(conversation), lineAt(after), "-1"],
+			["GET", calledKey(conversation)],
+			["TIME"],
+		];
+		const [list, called, time] = await ask(commands, wait);
+		estimates = [aheadBy(time), ...estimates.slice(0, mostEstimates - 1)];
+		const lines = textsOf(list);
+		const earlier = after === 0 && lines.length === 0 ? await readEarlier(conversation, wait) : undefined;
+		const lastCall = called === null ? undefined : Number(called);
+		return earlier ?? (await tailOf(conversation, after, { lines, lastCall }, wait));
+	};
+
 	await connection.connect(connectingMs);
+	connection.subscribe(channel, held.tell);
 	return {
-		async read(conversation, after, wait) {
-			const commands: Command[] = [
-				["LRANGE", keyOf(conversation), lineAt(after), "-1"],
-				["GET", calledKey(conversation)],
-				["TIME"],
-			];
-			const [list, called, time] = await ask(commands, wait);
-			estimates = [aheadBy(time), ...estimates.slice(0, mostEstimates - 1)];
-			const lines = textsOf(list);
-			const earlier = after === 0 && lines.length === 0 ? await readEarlier(conversation, wait) : undefined;
-			const lastCall = called === null ? undefined : Number(called);
-			return earlier ?? (await tailOf(conversation, after, { lines, lastCall }, wait));
-		},
+		read: (conversation, after, wait) =>
+			readNow(conversation, after, wait).catch((error: unknown) => {
+				const known = held.allOf(conversation);
+				if (known.length > after) return { ...placed(known.slice(after), after), lastCall: undefined };
+				throw error;
+			}),
 		async append(conversation, { lines, after, results }, wait) {
 			const keys = [keyOf(conversation), ...results.map((result) => `${prefix}decided:${result}`)];
 			for (let tries = 1; tries <= mostTries; tries += 1) {
@@ -190,15 +198,6 @@ export async function openRedisJournal(what: {
 		},
 		onBack: (listener) => {
 			told = listener;
-		},
-		onAppended(listener) {
-			connection.subscribe(channel, (message) => {
-				const [conversation = "", place, hash = "", ...lines] = message.split("\n");
-				const after = Number(place);
-				if (!held.endsAt(conversation, { after, hash })) return;
-				held.add(conversation, after, lines);
-				listener(conversation, after, { ...placed(lines, after), lastCall: undefined });
-			});
 		},
 		branches: {
 			async read(conversation, wait) {

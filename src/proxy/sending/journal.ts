@@ -28,8 +28,6 @@ export interface Journal {
 		| undefined;
 	/** Calls the listener when the journal can be used again. Absent: there is no such moment. */
 	readonly onBack?: ((listener: () => void) => void) | undefined;
-	/** Calls the listener with the lines that a process has appended, soon after each. Some may never come. Absent: they are read. */
-	readonly onAppended?: ((listener: (conversation: string, after: number, tail: Tail) => void) => void) | undefined;
 	/** Deletes what no request has used for that long. Absent where everything expires by itself. */
 	readonly sweep?: ((maxAgeMs: number) => Promise<void>) | undefined;
 	readonly close?: (() => Promise<void>) | undefined;

@@ -171,14 +171,6 @@ export function createMemory({
 		}
 	};
 	journal?.onBack?.(() => void writeWaiting().catch(() => {}));
-	// So that it is known also where the journal is away at the next request. A conversation that has not been here is read then.
-	journal?.onAppended?.((conversation, after, tail) => {
-		if (!entries.has(conversation)) return;
-		void inTurn(conversation, async () => {
-			if (entries.of(conversation).read === after) takeTail(conversation, after, tail);
-			entries.letOldestGo();
-		});
-	});
 
 	return {
 		isStorable,

@@ -16,12 +16,6 @@ async function untilBack(memory: Memory): Promise<void> {
 	while (!(await tried())) await nextTurn();
 }
 
-/** What a process knows once it has tried to read. */
-async function asked(memory: Memory): Promise<Memory> {
-	await memory.fetch(conversation);
-	return memory;
-}
-
 describe.runIf(hasRedis)("states in a Redis", () => {
 	let redis: OwnRedis | undefined;
 	afterEach(async () => {
@@ -67,29 +61,31 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 			]);
 	});
 
-	const decided = (memory: Memory) => [...memory.recall(conversation).states.keys()].join(" ");
+	/** What a process knows once it has tried to read. */
+	const decided = async (memory: Memory) => [...(await memory.fetch(conversation)).states.keys()].join(" ");
 
 	it("that goes away have come to each process that has read the conversation, also after a restart", async () => {
 		const { redis, open } = await start("--appendonly", "yes", "--appendfsync", "always");
 		const [one, other, stranger] = [await open(), await open(50), await open(50)];
 		await other.fetch(conversation);
 		await one.note(conversation, masking("a", "[a]"));
-		await expect.poll(() => decided(other)).toBe("a");
+		await one.note(conversation, masking("b", "[b]", 2));
+		redis.freeze(true);
+		await expect.poll(() => decided(other)).toBe("a b");
+		redis.freeze(false);
 		await redis.kill();
 		await redis.start();
 		await Promise.all([one, other, stranger].map(untilBack));
-		await one.note(conversation, masking("b", "[b]", 2));
-		await expect.poll(() => decided(other)).toBe("a b");
 		await one.note(conversation, masking("c", "[c]", 3));
-		await expect.poll(() => decided(other)).toBe("a b c");
+		await one.note(conversation, masking("d", "[d]", 4));
 		redis.freeze(true);
-		expect(decided(await asked(other))).toBe("a b c");
-		expect(decided(await asked(stranger))).toBe("");
+		await expect.poll(() => decided(other)).toBe("a b c d");
+		expect(await decided(stranger)).toBe("");
 	});
 
 	it("that have lost notes reach no process that has others at their places", async () => {
-		const { url, open } = await start();
-		const [one, other] = [await open(), await open()];
+		const { redis, url, open } = await start();
+		const [one, other] = [await open(), await open(100)];
 		await one.note(conversation, masking("a", "[a]"));
 		await one.note(conversation, masking("b", "[b]", 2));
 		await other.fetch(conversation);
@@ -102,7 +98,10 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 		await third.fetch(conversation);
 		await third.note(conversation, masking("d", "[d]", 3));
 		await other.note(another, { number: 1 });
-		expect(decided(other)).toBe("a b");
+		redis.freeze(true);
+		expect(await decided(other)).toBe("a b");
+		redis.freeze(false);
+		await untilBack(other);
 		// The next request reads all, and writes its own again.
 		for (const memory of [other, third, await open()])
 			expect((await textsOf(memory)).map(([key]) => key).sort()).toEqual(["a", "b", "c", "d"]);
