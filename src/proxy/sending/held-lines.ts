@@ -50,11 +50,13 @@ export function createHeldLines() {
 		add,
 		/**
 		 * Holds a message of lines that a process has appended: the conversation, the place before them, the SHA-1 of the line there,
-		 * and the lines. It is read where it is needed, since most are read from Redis before that.
+		 * and the lines. It is read where it is needed, since most are read from Redis before that. Of a conversation that is not held,
+		 * only the first lines are of use.
 		 */
 		tell(message: string): void {
 			const conversation = message.slice(0, message.indexOf("\n"));
-			const one = held.get(conversation);
+			const isFirst = placeOf(message) === 0;
+			const one = held.get(conversation) ?? (isFirst ? { lines: [], told: [], chars: 0 } : undefined);
 			if (!one || placeOf(message) < one.lines.length) return;
 			// It stays as long unused as it was.
 			held.set(conversation, { ...one, told: [...one.told, message], chars: one.chars + message.length });
