@@ -145,7 +145,7 @@ function startOfEscape(text: string, start: number, at: number): number {
 	return at;
 }
 
-/** Behind the escape at a place, which stands for one character or half of one. */
+/** The place after an escape. It stands for one UTF-16 code unit. */
 export function endOfEscape(text: string, at: number): number {
 	return at + (text[at + 1] === "u" ? 6 : 2);
 }

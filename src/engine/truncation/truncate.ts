@@ -169,7 +169,7 @@ function chooseStrategy(text: string, parameters: TruncateOutputParameters): Cho
 	const plain = () => asText(words.size > 0 ? "focus" : "head_tail");
 	const asJson = (shape: Shape): ChosenStrategy | undefined => {
 		const isJson = shape === "json" || shape === "json_lines";
-		// A byte order mark is no part of the JSON behind it.
+		// JSON begins after a byte order mark.
 		const isPlain = isJson && !text.startsWith("\ufeff");
 		const split = isPlain
 			? undefined

@@ -184,7 +184,7 @@ export function createMemory({
 			const held = entries.of(conversation);
 			if (held === before) return before;
 			await readOthers(conversation, wait);
-			// Where the journal cannot be read, only what the request has read is known.
+			// If the journal cannot be read, this process knows only what the request has read.
 			return held.requests >= before.requests ? held : before;
 		},
 		/** The same with the notes of other processes. */

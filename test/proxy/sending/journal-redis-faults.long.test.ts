@@ -67,11 +67,20 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 	const decided = async (memory: Memory) => [...(await memory.fetch(conversation)).states.keys()].join(" ");
 
 	it("that goes away have come to each process that ran before, also after a restart", async () => {
-		const { redis, open } = await start("--appendonly", "yes", "--appendfsync", "always");
+		const { redis, url, open } = await start("--appendonly", "yes", "--appendfsync", "always");
+		const untilHeard = async (processes: number) => {
+			const client = await connectRedis({ url });
+			const heard = async () =>
+				String(await client.send([["PUBSUB", "NUMSUB", "palimpsest:states:{default}:appended"]]));
+			await expect.poll(heard, { timeout: patience.timeout }).toMatch(new RegExp(`,${processes}$`));
+		};
 		const [one, other, unvisited] = [await open(), await open(50), await open(50)];
+		await untilHeard(3);
 		await other.fetch(conversation);
 		await one.note(conversation, masking("a", "[a]"));
 		await one.note(conversation, masking("b", "[b]", 2));
+		// Redis answers this after it has published all of that.
+		await untilBack(other);
 		redis.freeze(true);
 		await expect.poll(() => decided(other)).toBe("a b");
 		redis.freeze(false);
@@ -79,8 +88,10 @@ describe.runIf(hasRedis)("states in a Redis", () => {
 		await redis.start();
 		const late = await open(50);
 		await Promise.all([one, other, unvisited, late].map(untilBack));
+		await untilHeard(4);
 		await one.note(conversation, masking("c", "[c]", 3));
 		await one.note(conversation, masking("d", "[d]", 4));
+		await untilBack(other);
 		redis.freeze(true);
 		for (const memory of [other, unvisited]) await expect.poll(() => decided(memory)).toBe("a b c d");
 		expect(await decided(late)).toBe("");
